@@ -51,6 +51,10 @@ WITH_CHROMIUM = pytest.mark.skipif(
             *("journal.py", "--queries", str(DATA / "queries.fasta"), "--repeats", "1"),
             *("--db", str(DATA / "proteins.fasta")),
         ],
+        [
+            *("serve.py", "--queries", str(DATA / "queries.fasta"), "--repeats", "1"),
+            *("--db", str(DATA / "proteins.fasta"), "--clients", "2", "--requests", "20"),
+        ],
         ["alignments.py", "--residues", "3000", "--pairs", "20", "--repeats", "1"],
         [
             *("cluster.py", "--queries", str(DATA / "queries.fasta"), "--repeats", "1"),

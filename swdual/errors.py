@@ -96,6 +96,12 @@ class ClusterError(SwdualError):
     exit_code = 5
 
 
+class ServerError(SwdualError):
+    """A search server that cannot be reached or started, refuses a search, or goes away."""
+
+    exit_code = 5
+
+
 class OutputError(SwdualError, OSError):
     """A result that cannot be written."""
 

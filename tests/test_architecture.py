@@ -71,6 +71,9 @@ OWNERS = {
         ),  # for their types only
         *("hits/query_result.py", "alignment/alignment.py"),
     },
+    "starlette": {f"server/{name}.py" for name in ("app", "guard", "problems")},
+    "uvicorn": {"server/service.py"},
+    "httpx": {"server/client.py"},
     "dnaio": {"sequences/fasta.py"},
     "click": {path for path in FILES if path.startswith("cli/")},
     "rich": {"io/progress.py"},

@@ -7,11 +7,9 @@ import logging
 import math
 import os
 import shlex
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import click
@@ -20,12 +18,10 @@ from swdual.cli import pluralize
 from swdual.cli._options import Count, combine, option
 from swdual.cli._resume import Resumption
 from swdual.cli._search_options import refuse_shared_output
-from swdual.io.text import duration
 
 if TYPE_CHECKING:
-    from swdual.hits.adjustment_counts import AdjustmentCounts
-    from swdual.hits.query_result import QueryResult
     from swdual.io.output import Output
+    from swdual.master.run import RunResults
     from swdual.master.search import Search
     from swdual.planning.timing import Timing
     from swdual.results.file_types import OutputFormat
@@ -211,6 +207,7 @@ def run_search(
 
     from swdual.format import check_taxonomy, check_translated
     from swdual.io.output import replace_file
+    from swdual.master.run import RunResults
 
     with ExitStack() as journal_kept, ExitStack() as opened:
         stream = opened.enter_context(
@@ -234,66 +231,19 @@ def run_search(
         journal_kept.enter_context(search.keep_journal(resumption.left))
         check_translated(chosen.name, search.params)
         check_taxonomy(chosen.name, chosen.fields, search.targets)
-        results = _Results(search, outputs.report_alignments)
+        command = shlex.join(click.get_current_context().meta["command"])
+        results = RunResults(search, outputs.report_alignments, command)
         chosen.format.write(results, stream, chosen.fields, header=chosen.header)
         timing = results.timing
         for other, write in extra:
             write(other, timing)
-    _log_summary(timing, results, search, on_nodes=on_nodes)
+    _log_summary(timing, results, on_nodes=on_nodes)
 
 
-class _Results:
-    """Iterates the results of a search, and counts their `hits` and pairs that were `adjusted`.
-
-    It tells formats about the run: the `command`, and, after the last result, its `timing`.
-
-    Parameters
-    ----------
-    search, report_alignments
-        The search, and the value of `report_option`.
-    """
-
-    def __init__(self, search: Search, report_alignments: int) -> None:
-        self._search = search
-        self._started = time.perf_counter()
-        self.report_alignments = report_alignments
-        self.command = shlex.join(click.get_current_context().meta["command"])
-        self.hits = 0
-        self._counts: list[AdjustmentCounts] = []
-
-    @cached_property
-    def timing(self) -> Timing:
-        """Duration, plans and activities up to now."""
-        return self._search.timing(time.perf_counter() - self._started)
-
-    @property
-    def adjusted(self) -> AdjustmentCounts:
-        """The pairs that were adjusted for composition."""
-        from swdual.hits.adjustment_counts import AdjustmentCounts
-
-        return AdjustmentCounts.total(self._counts)
-
-    def __iter__(self) -> Iterator[QueryResult]:
-        for result in self._search.results():
-            self.hits += len(result)
-            self._counts.append(result.adjustment_counts)
-            yield result
-
-
-def _log_summary(timing: Timing, results: _Results, search: Search, *, on_nodes: bool) -> None:
+def _log_summary(timing: Timing, results: RunResults, *, on_nodes: bool) -> None:
     """Log the number of hits and, with -v, the speed and how well the plan was met."""
-    adjusted, words = results.adjusted, ("hit", "hits")
-    searched = f"{pluralize(len(search.queries), 'query', 'queries')} in "
-    if search.params.all_pairs:
-        searched, words = "", ("pair", "pairs")
-    logger.info(
-        "%s of %s%s, %s%s",
-        pluralize(results.hits, *words) if results.hits else f"no {words[1]}",
-        searched,
-        search.targets.describe_sequences(),
-        f"{adjusted.describe()}, " if search.params.adjusts else "",
-        duration(timing.seconds),
-    )
+    adjusted = results.adjusted
+    logger.info("%s", results.describe())
     if adjusted.sampled:
         logger.info("%s", adjusted.describe_sample())
     logger.debug(

@@ -215,7 +215,7 @@ target_mask_options = combine(
 )
 """What is masked in targets."""
 
-machine_options = combine(
+device_options = combine(
     option(
         "--device",
         shell_complete=complete_names("devices"),
@@ -236,6 +236,11 @@ machine_options = combine(
         help="Largest amount of memory to use on each GPU, such as 8G.  [default: 90 % of what is "
         "free]",
     ),
+)
+"""What of this machine computes."""
+
+machine_options = combine(
+    device_options,
     option(
         "--cluster",
         metavar="ADDRESS",

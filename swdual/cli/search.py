@@ -8,6 +8,7 @@ import click
 
 from swdual.cli import logging_options, on_invalid_option
 from swdual.cli._inputs import PROFILE_PHRASES, Inputs, input_options
+from swdual.cli._on_server import refuse_local, search_on_server, server_options
 from swdual.cli._options import (
     Command,
     Count,
@@ -54,7 +55,8 @@ GROUPS = {
     "min_raw_score taxids not_taxids taxidlist not_taxidlist",
     "Scoring": "task matrix gap_open gap_extend reward penalty strand query_gencode db_gencode "
     "frameshift stats sum_stats comp_based_stats dbsize search_space",
-    "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",
+    "Speed and memory": "threads device memory_limit gpu_memory_limit cluster server token_file "
+    "resume",
     "Advanced": "align report_alignments adjust adjust_sample planner replan verify backend trace "
     "gantt",
 }
@@ -65,6 +67,7 @@ swdual search queries.fasta proteins.db -k 10 -f "6 std qcovhsp stitle"
 swdual search genes.fasta genomes.fasta -f 0 | less
 swdual search --pssm family.asn proteins.db -o hits.tsv
 swdual search --msa family.a3m proteins.db -o hits.tsv
+swdual search queries.fasta proteins.db --server http://127.0.0.1:8080
 """
 
 
@@ -110,6 +113,7 @@ swdual search --msa family.a3m proteins.db -o hits.tsv
 @resume_option
 @timing_options
 @machine_options
+@server_options
 @plan_options
 @on_invalid_option
 @logging_options
@@ -123,6 +127,8 @@ def command(
     align: str | None,
     report_alignments: int,
     cluster: str | None,
+    server: str | None,
+    token_file: str | None,
     trace: str | None,
     gantt: str | None,
     progress: bool,
@@ -147,22 +153,37 @@ def command(
     BLAST's own options work too: -query, -db, -outfmt, -evalue, -max_target_seqs, -num_threads
     and the others.
     """
+    if server is not None:
+        refuse_local()
     if cluster is None:
         options["threads"] = limit_threads(options["threads"])
     inputs = Inputs.take(files, options)
 
     from swdual.api import identify_search, prepare_search
-    from swdual.hits.taxa import LCA_TOP
+    from swdual.hits.taxa import choose_top
     from swdual.options import SearchOptions
     from swdual.results.file_types import choose_format
 
     chosen = choose_format(out, outfmt, header)
     options["align"] = find_alignments(align, chosen, outfmt, options)
-    resumption = Resumption(out, chosen, resume=resume, force=force)
     options["mask"] = read_mask(options["mask"])
     read_organisms(options)
-    if chosen.name == "lca" and options["top"] is None and options["max_target_seqs"] is None:
-        options["top"] = LCA_TOP
+    options["top"] = choose_top(chosen.name, options["top"], options["max_target_seqs"])
+    if server is not None:
+        search_on_server(
+            server,
+            token_file,
+            inputs,
+            chosen,
+            outfmt,
+            out,
+            options,
+            force=force,
+            progress=progress,
+            report_alignments=report_alignments,
+        )
+        return
+    resumption = Resumption(out, chosen, resume=resume, force=force)
     source = inputs.find_queries(options)
     if resumption.is_complete(lambda: identify_search(source, inputs.db, SearchOptions(**options))):
         return

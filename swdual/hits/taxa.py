@@ -19,6 +19,19 @@ LCA_TOP = 10.0
 """Default of `top` of the lowest common ancestor, as of DIAMOND's format 102."""
 
 
+def choose_top(name: str, top: float | None, max_target_seqs: int | None) -> float | None:
+    """Return the option `top` of a search for an output format.
+
+    Parameters
+    ----------
+    name
+        The name of the format.
+    top, max_target_seqs
+        The options as they were given; lowest common ancestors need neither.
+    """
+    return LCA_TOP if name == "lca" and top is None and max_target_seqs is None else top
+
+
 class CommonAncestor(NamedTuple):
     """The lowest common ancestor of the organisms of a query's best hits.
 

@@ -1,7 +1,7 @@
 """The master: cuts a search into tasks, lets workers score them, and merges what they find.
 
-``search``
-    One search, from its inputs to its results.
+``search``, ``run``
+    One search, from its inputs to its results; these on their way into a format.
 ``inputs``
     Reads queries, database and scoring scheme.
 ``organisms``
@@ -10,8 +10,9 @@
     Decides what is translated; queries with the proteins of their frames.
 ``weak_queries``
     Queries that are too short to find anything.
-``setup``, ``devices``, ``worker``, ``compilation``, ``warm_up``
-    Chooses the devices and makes a worker of each; compiles the kernels.
+``setup``, ``devices``, ``worker``, ``kept_scorers``, ``compilation``, ``warm_up``
+    Chooses the devices and makes a worker of each, with scorers of earlier searches if these are
+    kept; compiles the kernels.
 ``memory``
     How much memory the search needs, and what it is used for.
 ``context``

@@ -37,6 +37,9 @@ RESCORE_CELLS = 4_000_000_000
 """Cells of the candidates that one task adjusts: few are aligned, so that many must be examined to
 fill the lanes."""
 
+MIN_SHARED_CELLS = 50_000_000
+"""The least work for which another worker is asked; it takes a few milliseconds."""
+
 ADJUST_CELLS = 600_000
 """Cells that take as long to align as the adjustment of one matrix."""
 
@@ -341,7 +344,9 @@ def _join_tracebacks(parts: list[Traced]) -> Tracebacks:
     )
 
 
-def split_hits(result: QueryResult, max_range_cost: int) -> list[NDArray[np.int64]]:
+def split_hits(
+    result: QueryResult, max_range_cost: int, workers: int = 1
+) -> list[NDArray[np.int64]]:
     """Split the hits of a query into parts, each the work of one alignment task.
 
     Targets of similar length come together: that suits the lanes of the kernels.
@@ -353,6 +358,8 @@ def split_hits(result: QueryResult, max_range_cost: int) -> list[NDArray[np.int6
     max_range_cost
         About how much the targets of a part may cost: residues, and twice `TARGET_COST` for each
         target.
+    workers
+        Workers that have nothing else to do than these hits: they share long work.
 
     Returns
     -------
@@ -366,6 +373,8 @@ def split_hits(result: QueryResult, max_range_cost: int) -> list[NDArray[np.int6
     if result.params.adjusts:
         cells += ADJUST_CELLS * np.arange(1, len(order) + 1)
         task_cells = RESCORE_CELLS
+    if workers > 1 and len(order):
+        task_cells = max(MIN_SHARED_CELLS, min(task_cells, -(-int(cells[-1] + 1) // workers)))
     costs = residues + 2 * TARGET_COST * np.arange(1, len(order) + 1)
     parts = np.maximum(cells // task_cells, costs // max_range_cost)
     cuts = np.flatnonzero(np.diff(parts)) + 1

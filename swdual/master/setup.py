@@ -20,7 +20,7 @@ from swdual.master.memory import NUMBA_BYTES, Memory, Needs, plan_memory
 from swdual.master.partition import DUAL
 from swdual.master.unadjusted_sample import UnadjustedSample
 from swdual.master.verification import Verification
-from swdual.master.worker import Worker, bind, bind_cpu_scorers, divide_cache, register
+from swdual.master.worker import Bind, Worker, bind, bind_cpu_scorers, divide_cache, register
 from swdual.options import SearchOptions
 from swdual.runtime.memory import Allowance, find_allowance, resident_bytes
 from swdual.statistics.table import TableStatistics
@@ -74,6 +74,7 @@ def build_context(
     held: int = 0,
     book: CalibrationCache | None = None,
     targets: Database | None = None,
+    bind_scorer: Bind = bind,
 ) -> SearchContext:
     """Return what all queries of a search on this machine share, with its workers ready.
 
@@ -91,6 +92,8 @@ def build_context(
         What devices cost, if it has been opened already.
     targets
         The targets as given, if `database` holds their frames.
+    bind_scorer
+        Returns the scorer of a device, as `bind` does.
 
     Raises
     ------
@@ -110,7 +113,7 @@ def build_context(
     allowed = find_allowance(options.memory_limit)
     memory = plan_memory(needs, allowed)
     before = resident_bytes()
-    workers = register(devices, database, params.scheme, book)
+    workers = register(devices, database, params.scheme, book, bind_scorer)
     if any(worker.device.kind == "gpu" for worker in workers):
         needs = replace(
             needs,

@@ -24,12 +24,13 @@ from swdual.master.compilation import compile_kernels
 from swdual.master.context import SearchContext
 from swdual.master.executor import BatchExecution, BatchListener, Executor
 from swdual.master.inputs import SearchInputs
+from swdual.master.kept_scorers import KeptScorers
 from swdual.master.merge import split_hits
 from swdual.master.ranges import Range, TaskId
 from swdual.master.scoring_stage import ScoringStage
 from swdual.master.setup import build_context, resolve_devices
 from swdual.master.task import Progress, Task
-from swdual.master.worker import Worker
+from swdual.master.worker import Worker, bind
 from swdual.options import SearchOptions
 from swdual.sequences.frames import frame_length
 from swdual.sequences.sequence import Sequence as Query
@@ -43,10 +44,15 @@ class ThreadExecutor(Executor):
     compiles_first
         Whether the usual kernels are compiled before the search, in processes of their own. Those
         processes run searches themselves, which compile what they need.
+    kept_scorers
+        Scorers of earlier searches, whose memory on GPUs stays for later ones.
     """
 
-    def __init__(self, *, compiles_first: bool = True) -> None:
+    def __init__(
+        self, *, compiles_first: bool = True, kept_scorers: KeptScorers | None = None
+    ) -> None:
         self._compiles_first = compiles_first
+        self._kept_scorers = kept_scorers
         self._context: SearchContext | None = None
 
     def check_options(self, options: SearchOptions) -> None:
@@ -66,7 +72,13 @@ class ThreadExecutor(Executor):
         lengths = [frame_length(query) for query in inputs.queries]
         with progress_bar("measuring the workers", "", 1, shown=shown):
             context = build_context(
-                database, lengths, inputs.params, options, held_bytes, targets=inputs.targets
+                database,
+                lengths,
+                inputs.params,
+                options,
+                held_bytes,
+                targets=inputs.targets,
+                bind_scorer=bind if self._kept_scorers is None else self._kept_scorers.bind,
             )
         self._context = context
         return context
@@ -94,7 +106,12 @@ class ThreadExecutor(Executor):
         context, self._context = self._context, None
         if context is None:
             return
-        scorers = [worker.scorer for worker in context.workers]
+        if self._kept_scorers is None:
+            scorers = [worker.scorer for worker in context.workers]
+        else:
+            scorers = []
+            if context.failed_workers:
+                self._kept_scorers.drop()
         if context.shuffled is not None:
             scorers.append(context.shuffled[1])
         for scorer in scorers:
@@ -125,6 +142,7 @@ class ThreadBatch(BatchExecution):
         self._context = context
         self._listener = listener
         self._cells_reported = 0
+        self._queries = len({task_id.query for task_id in stage.partition.task_ids})
         self.ranges = stage.partition.ranges
 
     def submit(self) -> None:
@@ -132,15 +150,20 @@ class ThreadBatch(BatchExecution):
 
     def align(self, query: int, result: QueryResult) -> None:
         """Add background tasks that align the hits of a query. See `BatchExecution.align`."""
-        for hit_indices in split_hits(result, self._context.memory.max_alignment_cost):
+        for hit_indices in self._split(result):
             run = partial(align_hits, result, hit_indices, self._context)
             self._stage.scheduler.add(Task(query, result.query.id, target_range=None, run=run))
 
     def align_further(self, query: int, result: QueryResult) -> None:
         """Add background tasks of further alignments. See `BatchExecution.align_further`."""
-        for hit_indices in split_hits(result, self._context.memory.max_alignment_cost):
+        for hit_indices in self._split(result):
             run = partial(_align_further, result, hit_indices, self._context)
             self._stage.scheduler.add(Task(query, result.query.id, target_range=None, run=run))
+
+    def _split(self, result: QueryResult) -> list[NDArray[np.int64]]:
+        """Return the hits of each alignment task; a batch of few queries leaves workers idle."""
+        idle = len(self._context.workers) // max(1, self._queries)
+        return split_hits(result, self._context.memory.max_alignment_cost, idle)
 
     def wait(self) -> None:
         """Pass on the next report of a worker thread. See `BatchExecution.wait`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -17,6 +17,10 @@ from swdual.master.devices import PACKAGE, device_mix
 from swdual.sequences.scoring import ScoringScheme
 
 logger = logging.getLogger("swdual")
+
+
+Bind = Callable[[Device, Database, ScoringScheme], Scorer]
+"""Returns the scorer of a device: see `bind`."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +73,7 @@ def register(
     database: Database,
     scheme: ScoringScheme,
     book: CalibrationCache | None,
+    bind_scorer: Bind = bind,
 ) -> list[Worker]:
     """Return a worker for each device.
 
@@ -82,6 +87,8 @@ def register(
         What is searched, and how.
     book
         The known rates; None for a search so small that rates do not matter.
+    bind_scorer
+        Returns the scorer of a device, as `bind` does.
     """
     if not devices:
         raise InputError("a search needs at least one device")
@@ -89,7 +96,7 @@ def register(
     rates: dict[str, CostModel] = {}
     for device in dict.fromkeys(devices):
         try:
-            scorer = bind(device, database, scheme)
+            scorer = bind_scorer(device, database, scheme)
             if isinstance(scorer, PrefetchingScorer):
                 _warm_up(scorer, database)
             together = devices.count(device) if device.kind == "cpu" else 1

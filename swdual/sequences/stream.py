@@ -64,6 +64,15 @@ def source_name(source: Source) -> str:
     return "standard input" if source == "-" else redact_name(os.fspath(source))
 
 
+def find_compression(head: bytes) -> str | None:
+    r"""Return the ending of files that are compressed like this one, by its first bytes, or None.
+
+    >>> find_compression(b">q1"), find_compression(b"\x1f\x8b\x08")
+    (None, 'gz')
+    """
+    return next((kind for magic, kind in _MAGIC.items() if head.startswith(magic)), None)
+
+
 @contextmanager
 def open_source(source: Source) -> Iterator[tuple[InputStream, str | None]]:
     """Open a source; yields its content, and its compression or None.
@@ -88,7 +97,7 @@ def open_source(source: Source) -> Iterator[tuple[InputStream, str | None]]:
             head = raw.peek(6)[:6]
         except OSError as error:
             raise read_error(source, None, 0, error) from error
-        kind = next((k for magic, k in _MAGIC.items() if head.startswith(magic)), None)
+        kind = find_compression(head)
         if kind is None:
             yield raw, None
         elif kind == "xz":

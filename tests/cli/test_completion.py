@@ -16,7 +16,7 @@ from swdual.hits.fields import FIELDS
 from swdual.sequences import matrices
 
 CASES = {
-    "swdual se": ["search"],
+    "swdual se": ["search", "serve"],
     "swdual mas": ["mask"],
     "swdual ex": ["extract"],
     "swdual completion z": ["zsh"],

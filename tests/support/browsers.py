@@ -20,8 +20,8 @@ SECONDS = 30
 CHROMIUM, CHROMEDRIVER, FIREFOX = "chromium", "chromedriver", "firefox-esr"
 """Names of the programs."""
 
-NO_NETWORK = "MAP * ~NOTFOUND"
-"""What Chromium makes of every name of a host."""
+NO_NETWORK = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+"""What Chromium makes of every name of a host but this machine."""
 
 PREFERENCES = {
     "app.update.enabled": False,

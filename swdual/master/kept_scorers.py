@@ -1,0 +1,53 @@
+"""Scorers of GPUs that stay between searches, with the targets in the memory of the cards."""
+
+from __future__ import annotations
+
+import threading
+
+from swdual.backend import Device, ReleasingScorer, Scorer
+from swdual.database.database import Database
+from swdual.master.worker import bind
+from swdual.sequences.scoring import ScoringScheme
+
+
+class KeptScorers:
+    """The last scorer of each GPU, for the next search of the same database with the same scheme.
+
+    Searches at a time may share it: a scorer may be called from several threads.
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[Database, ScoringScheme, Scorer]] = {}
+        self._lock = threading.Lock()
+
+    def bind(self, device: Device, database: Database, scheme: ScoringScheme) -> Scorer:
+        """Return the scorer that is kept, or a new one in its place.
+
+        Scorers of CPUs are new: they hold nothing that takes long to make.
+
+        Parameters
+        ----------
+        device, database, scheme
+            As for `swdual.master.worker.bind`.
+        """
+        if device.kind == "cpu":
+            return bind(device, database, scheme)
+        with self._lock:
+            kept = self._kept.get(device.name)
+            if kept is not None and kept[0] is database and kept[1] == scheme:
+                return kept[2]
+            self._drop(device.name)
+            scorer = bind(device, database, scheme)
+            self._kept[device.name] = database, scheme, scorer
+            return scorer
+
+    def drop(self) -> None:
+        """Free the memory of all cards, and keep nothing: after a failure, begin anew."""
+        with self._lock:
+            for name in [*self._kept]:
+                self._drop(name)
+
+    def _drop(self, name: str) -> None:
+        *_, scorer = self._kept.pop(name, (None, None, None))
+        if isinstance(scorer, ReleasingScorer):
+            scorer.release()

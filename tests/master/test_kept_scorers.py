@@ -1,0 +1,96 @@
+"""Scorers that stay between searches: the targets stay on the card, and scores are the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from swdual.backend import Device
+from swdual.database.database import Database
+from swdual.master import worker
+from swdual.master.kept_scorers import KeptScorers
+from swdual.master.search import Search
+from swdual.master.threads import ThreadExecutor
+from swdual.options import SearchOptions
+from swdual.sequences.alphabet import PROTEIN
+from swdual.sequences.sequence import Sequence, batch_of
+
+CARD = Device("gpu", "simd")
+
+
+@pytest.fixture
+def database():
+    records = [Sequence(f"t{k}", PROTEIN.encode("MKVLAWGGHER"[k:] * 3)) for k in range(5)]
+    return Database.from_batches([batch_of(records)], PROTEIN, "targets")
+
+
+@pytest.fixture
+def bound(monkeypatch):
+    """Count the scorers that are bound and released; those of the "card" are CPU scorers."""
+    events = []
+    bind = worker.bind
+
+    class Releasing:
+        def __init__(self, scorer):
+            self.scorer = scorer
+
+        def __getattr__(self, name):
+            return getattr(self.scorer, name)
+
+        def __call__(self, *task):
+            return self.scorer(*task)
+
+        def release(self):
+            events.append("release")
+
+    def counting(device, database, scheme):
+        events.append(f"bind {device.kind}")
+        scorer = bind(device, database, scheme)
+        return Releasing(scorer) if device.kind == "gpu" else scorer
+
+    monkeypatch.setattr("swdual.master.kept_scorers.bind", counting)
+    return events
+
+
+def find(database, kept, **options):
+    chosen = SearchOptions(device=[CARD], evalue=1e9, comp_based_stats=0, **options)
+    run = Search("MKVLAWGGHER", database, chosen, ThreadExecutor(kept_scorers=kept))
+    (result,) = run.results()
+    return np.asarray(result.scores).tolist()
+
+
+def test_the_next_search_of_the_same_kind_uses_the_scorer_again(database, bound):
+    kept = KeptScorers()
+    first = find(database, kept)
+    assert find(database, kept) == first
+    assert bound == ["bind gpu"]
+    kept.drop()
+    assert bound == ["bind gpu", "release"]
+
+
+def test_another_scheme_or_database_takes_the_place_on_the_card(database, bound):
+    kept = KeptScorers()
+    first = find(database, kept)
+    assert find(database, kept, matrix="PAM30") != first
+    masked = database.masked("seg")
+    find(masked, kept)
+    find(masked, kept)
+    assert bound == ["bind gpu", "release", "bind gpu", "release", "bind gpu"]
+
+
+def test_scorers_of_cpus_are_not_kept(database, bound):
+    kept = KeptScorers()
+    scheme = Search("MKV", database, SearchOptions(comp_based_stats=0)).params.scheme
+    one, other = (kept.bind(Device(), database, scheme) for _ in range(2))
+    assert one is not other
+
+
+def test_a_worker_that_failed_begins_anew(database, bound, monkeypatch):
+    kept = KeptScorers()
+    chosen = SearchOptions(device=[CARD], comp_based_stats=0)
+    executor = ThreadExecutor(kept_scorers=kept)
+    run = Search("MKVLAWGGHER", database, chosen, executor)
+    run.prepare()
+    run._context.failed_workers.add(0)
+    executor.close()
+    assert bound == ["bind gpu", "release"]

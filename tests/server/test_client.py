@@ -1,0 +1,187 @@
+"""`swdual search --server`: the bytes, messages and exit codes of a search on this machine."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import socket
+
+import pytest
+from support.formats import FORMATS, OF_A_RUN
+from support.servers import running_server
+
+from swdual.database.makedb import makedb
+from swdual.server.limits import Limits
+
+TOKEN = "0123456789abcdef"
+
+_TIME = re.compile(r"[0-9.]+ s\n|under 1 ms\n")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("databases")
+
+
+@pytest.fixture(scope="module")
+def database(folder):
+    (folder / "t.fa").write_bytes(
+        b">t1 one\nMKVLAWGGHERMKV\n>t2 \xe9\nGGGGWW\n>t3\nACDEFGHIKLMNPQRSTVWYACD\n"
+    )
+    makedb([folder / "t.fa"], folder / "t.db").close()
+    return folder / "t.db"
+
+
+@pytest.fixture(scope="module")
+def url(database):
+    with running_server(database) as (address, _):
+        yield address
+
+
+@pytest.fixture
+def both(run, here, database, url):
+    """Run a search here and on the server; return both outcomes."""
+    (here / "t.db").symlink_to(database)
+    (here / "latin.fa").write_bytes(b">q\xe9 caf\xe9\nMKVLAWGGHER\n")
+    (here / "packed.fa.gz").write_bytes(gzip.compress((here / "q.fa").read_bytes()))
+    (here / "cut.fa.gz").write_bytes(gzip.compress((here / "q.fa").read_bytes())[:-9])
+    (here / "empty.fa").write_bytes(b"")
+    (here / "wrong.fa").write_bytes(b">q\nMKV\nMK1V\n")
+
+    def search(*arguments, stdin=b""):
+        return [run("search", *arguments, *more, stdin=stdin) for more in ((), ("--server", url))]
+
+    return search
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_has_the_same_bytes(both, name):
+    local, remote = both("q.fa", "t.db", "-f", name)
+    if name in OF_A_RUN:  # it tells of the time and the command
+        assert local.out.count("<script") == remote.out.count("<script")
+        assert "hits of 2 queries in t.db" in remote.out
+    else:
+        assert remote.out == local.out
+        assert local.out
+    assert _TIME.sub("", remote.err) == _TIME.sub("", local.err)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("latin.fa", "t.db", "-f", "6 qseqid qtitle stitle"),
+        ("packed.fa.gz", "t.db"),
+        ("q.fa", "t.db", "-e", "1e-3", "-k", "1", "--matrix", "blosum45"),
+        ("q.fa", "t.db", "-f", "csv", "--no-header"),
+        ("q.fa", "t.db", "-f", "6 qseqid sseqid", "--comp-based-stats", "0", "--stats", "none"),
+        ("-query", "q.fa", "-db", "t.db", "-outfmt", "7", "-seg", "yes", "-soft_masking", "true"),
+        ("q.fa", "t.db", "-o", "-", "--max-hsps", "0", "--min-identity", "30"),
+    ],
+)
+def test_options_have_the_same_effect(both, arguments):
+    local, remote = both(*arguments)
+    assert (remote.out, remote.code) == (local.out, local.code)
+    assert local.code == 0
+    assert local.out
+    assert _TIME.sub("", remote.err) == _TIME.sub("", local.err)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("none.fa", "t.db"),
+        ("empty.fa", "t.db"),
+        ("wrong.fa", "t.db"),
+        ("cut.fa.gz", "t.db"),
+        ("q.fa", "t.db", "--task", "blastn"),
+        ("q.fa", "t.db", "--gapopen", "-3"),
+        ("q.fa", "t.db", "-f", "exe"),
+        ("q.fa", "t.db", "-f", "0", "--align", "none"),
+        ("q.fa", "t.db", "--db-hard-mask", "stored"),
+        ("q.fa", "t.db", "--strand", "plus"),
+        ("q.fa", "t.db", "-o", "hits.bam"),
+        ("q.fa", "t.db", "-o", "q.fa", "--force"),
+    ],
+)
+def test_errors_are_the_same(both, arguments):
+    local, remote = both(*arguments)
+    assert remote.code == local.code != 0
+    assert remote.err == local.err
+
+
+def test_standard_input_is_sent(both):
+    local, remote = both("-", "t.db", stdin=b">q\nMKVLAWGGHER\n")
+    assert remote.out == local.out != ""
+    local, remote = both("-", "t.db", stdin=b"")
+    assert remote.err == local.err
+    assert "standard input" in local.err
+
+
+def test_an_output_file_is_written_when_it_is_complete(run, here, url):
+    done = run("search", "q.fa", "t.db", "--server", url, "-o", "hits.tsv.gz")
+    assert done.code == 0
+    assert gzip.decompress((here / "hits.tsv.gz").read_bytes()).startswith(b"q1\tt1\t")
+    assert run("search", "q.fa", "t.db", "--server", url, "-o", "hits.tsv.gz").code == 6
+    assert run("search", "q.fa", "x.db", "--server", url, "-o", "hits.csv").code == 5
+    assert sorted(path.name for path in here.iterdir()) == [
+        "hits.tsv.gz",
+        "q.fa",
+        "scratch",
+        "t.fa",
+    ]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("--cluster", "tcp://x:1"),
+        ("-p", "2"),
+        ("--resume", "-o", "x.tsv"),
+        ("--trace", "x.json"),
+        ("--device", "cpu"),
+        ("-num_threads", "1"),
+    ],
+)
+def test_options_of_this_machine_are_refused(run, more):
+    done = run("search", "q.fa", "t.db", "--server", "http://127.0.0.1:1", *more)
+    assert done.code == 1
+    assert more[0] in done.err
+
+
+@pytest.mark.parametrize(
+    "server", ["", "127.0.0.1:80", "ftp://x", "http://", "http://a:b@x", "http://x:y", "http://[::"]
+)
+def test_an_address_that_is_none_is_refused(run, server):
+    done = run("search", "q.fa", "t.db", "--server", server)
+    assert done.code == 1
+    assert "must be like http://127.0.0.1:8080" in done.err
+
+
+def test_a_server_that_is_not_there_is_told_with_its_address(run, here):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+        done = run("search", "q.fa", "t.db", "--server", url, "-o", "hits.tsv")
+    assert done.code == 5
+    assert f"{url}: the server cannot be reached" in done.err
+    assert not (here / "hits.tsv").exists()
+
+
+def test_the_token_comes_from_a_file_or_the_environment(run, here, database, monkeypatch):
+    (here / "token").write_text(f"{TOKEN}\n")
+    with running_server(database, tokens=[TOKEN]) as (url, _):
+        refused = run("search", "q.fa", "t.db", "--server", url)
+        assert refused.code == 5
+        assert "asks for a token" in refused.err
+        assert run("search", "q.fa", "t.db", "--server", url, "--token-file", "token").code == 0
+        monkeypatch.setenv("SWDUAL_TOKEN", TOKEN)
+        done = run("search", "q.fa", "t.db", "--server", url)
+        assert done.code == 0
+        assert TOKEN not in done.err
+
+
+def test_a_limit_of_the_server_is_told(run, database):
+    with running_server(database, limits=Limits(cells=10)) as (url, _):
+        done = run("search", "q.fa", "t.db", "--server", url)
+    assert done.code == 5
+    assert "a job may have at most 10" in done.err

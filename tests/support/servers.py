@@ -1,0 +1,54 @@
+"""A search server in a thread of this process, on a free port."""
+
+from __future__ import annotations
+
+import logging
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+
+from swdual.server.app import make_app
+from swdual.server.jobs import JobQueue
+from swdual.server.limits import Limits
+from swdual.server.service import ServerOptions, open_databases
+from swdual.server.tokens import Tokens
+
+SECONDS = 30
+
+logger = logging.getLogger("swdual")
+
+
+@contextmanager
+def running_server(*databases, limits=None, **options) -> Iterator[tuple[str, JobQueue]]:
+    """Run a server in this block; yields its address and its queue."""
+    chosen = ServerOptions(limits=limits or Limits(), **{"threads": 2, "port": 0, **options})
+    with open_databases(map(str, databases)) as opened, tempfile.TemporaryDirectory() as folder:
+        queue = JobQueue(opened, chosen.limits, chosen.jobs, chosen.search_options, Path(folder))
+        app = make_app(queue, chosen.hosts, Tokens(chosen.tokens))
+        config = uvicorn.Config(app, port=0, log_config=None, timeout_graceful_shutdown=1)
+        server = uvicorn.Server(config)
+        thread = threading.Thread(target=server.run)
+        logger.addFilter(queue.keep_message)
+        thread.start()
+        try:
+            wait_until(lambda: server.started)
+            port = server.servers[0].sockets[0].getsockname()[1]
+            yield f"http://127.0.0.1:{port}", queue
+        finally:
+            server.should_exit = True
+            thread.join(SECONDS)
+            logger.removeFilter(queue.keep_message)
+            assert not [*Path(folder).iterdir()]
+
+
+def wait_until(condition) -> None:
+    """Wait until a condition holds."""
+    end = time.monotonic() + SECONDS
+    while not condition():
+        assert time.monotonic() < end, "it never came to be"
+        time.sleep(0.01)
