@@ -2,8 +2,8 @@
 
 An order is a function of the waiting jobs and the present time. It returns a number for each job:
 the job with the smallest comes first, and of equal ones the one that was submitted first. Below,
-r is the time that a job is expected to run, which is what it requests, n its processors, s its
-submit time, and w how long it has waited.
+r is the time that a job is expected to run, which is what it requests unless it is predicted, n its
+processors, s its submit time, and w how long it has waited.
 
 - ``sjf``, ``ljf``, ``saf``: shortest, longest job and smallest area (n r) first.
 - ``lxf``: largest expansion factor (w + r) / r first. S. Srinivasan, R. Kettimuthu, V. Subramani,
@@ -19,7 +19,7 @@ submit time, and w how long it has waited.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,7 +47,7 @@ class WaitingJobs:
     submit_time
         (jobs,) seconds from the workload's first submission to theirs.
     expected_time
-        (jobs,) seconds that they are expected to run, which is what they request.
+        (jobs,) seconds that they are expected to run: requested, or predicted.
     processors
         (jobs,) how many processors they need.
     """
@@ -143,7 +143,9 @@ class QueueOrder:
         self._function = function
         self._name = name
 
-    def sort(self, view: View, jobs: Collection[Job]) -> list[Job]:
+    def sort(
+        self, view: View, jobs: Collection[Job], expected: Mapping[int, float] | None = None
+    ) -> list[Job]:
         """Return jobs in the order of this instant.
 
         Parameters
@@ -152,6 +154,8 @@ class QueueOrder:
             The present instant.
         jobs
             Waiting jobs, in the order of submission.
+        expected
+            Seconds that they are expected to run, by index; None: what they request.
 
         Raises
         ------
@@ -162,9 +166,12 @@ class QueueOrder:
         if len(listed) < 2:
             return listed
         index = np.fromiter((job.index for job in listed), np.int64, len(listed))
-        return [listed[place] for place in self.rank(view, index).tolist()]
+        times = None if expected is None else np.array([expected[job.index] for job in listed])
+        return [listed[place] for place in self.rank(view, index, times).tolist()]
 
-    def rank(self, view: View, index: NDArray[np.int64]) -> NDArray[np.int64]:
+    def rank(
+        self, view: View, index: NDArray[np.int64], expected: Numbers | None = None
+    ) -> NDArray[np.int64]:
         """Return (jobs,) places of jobs, the place of the first one first.
 
         Parameters
@@ -173,13 +180,15 @@ class QueueOrder:
             The present instant.
         index
             (jobs,) their indices, ascending.
+        expected
+            (jobs,) seconds that they are expected to run; None: what they request.
         """
         workload = view.workload
         since = workload.submit_time[0]
         jobs = WaitingJobs(
             index,
             workload.submit_time[index] - since,
-            workload.requested_time[index],
+            workload.requested_time[index] if expected is None else expected,
             workload.processors[index],
         )
         values = self._function(jobs, view.now - since)

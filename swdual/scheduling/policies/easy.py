@@ -2,7 +2,8 @@
 
 D. Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995; A. Mu'alem and D. Feitelson,
 "Utilization, predictability, workloads, and user runtime estimates in scheduling the IBM SP2 with
-backfilling", IEEE TPDS 12(6), 2001.
+backfilling", IEEE TPDS 12(6), 2001. With predictor=last_two and backfill_order=sjf it is EASY++ of
+D. Tsafrir, Y. Etsion, D. Feitelson, IEEE TPDS 18(6), 2007.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from swdual.errors import InputError
+from swdual.scheduling import predictors
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job, seconds
 from swdual.scheduling.orders import SUBMISSION, Order, QueueOrder, find_order, order_option
@@ -19,6 +21,7 @@ from swdual.scheduling.policies import conservative
 from swdual.scheduling.policies._reserving import Reserving
 from swdual.scheduling.policies._shadow import LatestEnds
 from swdual.scheduling.policy import Option, Start, View
+from swdual.scheduling.predictors import REQUEST, Predictions
 
 SHORTEST, SAME = "shortest", "same"
 
@@ -38,6 +41,7 @@ OPTIONS = {
     "backfill_order": order_option(
         "In which order the others are tried: same is that of the queue.", SAME, default=SAME
     ),
+    **predictors.OPTIONS,
 }
 
 
@@ -50,7 +54,7 @@ class Policy:
     takes only extra ones. One sweep through the queue is enough: every start leaves less.
 
     In an order other than that of submission, a job that is submitted later can become the head,
-    so that nothing is promised.
+    so that nothing is promised; and neither where run times are predicted.
 
     That counts processors. By processors, the head reserves particular ones, and a later job must
     leave these alone or end before; with a forced allocator it is always so, as a number of free
@@ -65,6 +69,8 @@ class Policy:
         by: str,
         order: str | Order,
         backfill_order: str | Order,
+        predictor: str,
+        correction: str,
     ) -> None:
         by_processors = by == "processors" or allocator.FORCED
         if order == SHORTEST:
@@ -74,6 +80,12 @@ class Policy:
                 )
             order, backfill_order = SUBMISSION, "sjf"
         orders = find_order(order), find_order(order if backfill_order == SAME else backfill_order)
+        predictions = None if predictor == REQUEST else Predictions(predictor, correction)
+        if predictions is not None and (by_processors or reserve_depth != "1"):
+            raise InputError(
+                "run times are predicted for one reservation, by count; leave predictor out, or "
+                "by=processors, reserve_depth and the forced allocator"
+            )
         self._method: _ByCount | Reserving | conservative.Policy
         if reserve_depth == "all":
             if backfill_order != SAME:
@@ -87,7 +99,7 @@ class Policy:
                 f"reserve_depth cannot be {reserve_depth!r}: it is 0, 1, 2, ... or all"
             )
         elif reserve_depth == "1" and not by_processors:
-            self._method = _ByCount(*orders)
+            self._method = _ByCount(*orders, predictions)
         else:
             self._method = Reserving(
                 platform, allocator, int(reserve_depth), by_processors, *orders
@@ -101,17 +113,29 @@ class Policy:
 class _ByCount:
     """One reservation, by count: the shadow time and the extra processors."""
 
-    def __init__(self, order: QueueOrder | None, backfill_order: QueueOrder | None) -> None:
+    def __init__(
+        self,
+        order: QueueOrder | None,
+        backfill_order: QueueOrder | None,
+        predictions: Predictions | None,
+    ) -> None:
         self._order = order
         self._backfill_order = backfill_order
+        self._predictions = predictions
         self._latest_ends = LatestEnds()
         self._head: Job | None = None
 
     def decide(self, view: View) -> Iterator[Start]:
-        now, queue = view.now, view.queue
-        for ended in view.ended:
-            self._latest_ends.remove(ended.latest_end, ended.job.index)
-        ranked = None if self._order is None else iter(self._order.sort(view, queue.values()))
+        now, queue, predictions = view.now, view.queue, self._predictions
+        expected = None if predictions is None else predictions.expected
+        if predictions is None:
+            for ended in view.ended:
+                self._latest_ends.remove(ended.latest_end, ended.job.index)
+        elif predictions.update(view, self._latest_ends):
+            self._head = None
+        ranked = None
+        if self._order is not None:
+            ranked = iter(self._order.sort(view, queue.values(), expected))
         while queue:
             head = next(iter(queue.values()) if ranked is None else ranked)
             if head.processors > view.free_count:
@@ -122,13 +146,13 @@ class _ByCount:
         else:
             return
         shadow, extra = self._latest_ends.find_shadow_time(head.processors, view.free_count)
-        if ranked is None:
+        if ranked is None and expected is None:
             view.promise(head, shadow)
         view.note(
             head, f"head of the queue: {reason_to_wait(view, head)}; reserved at {seconds(shadow)}"
         )
-        # Where nothing ended, none started before the head, and it is the same, what waited before
-        # finds no more room now than it did then.
+        # Where nothing ended, none started before the head, it is the same, and all are expected to
+        # run as before, what waited before finds no more room now than it did then.
         waiting = queue.values() if view.ended or head is not self._head else view.submitted
         self._head = head
         free = view.free_count
@@ -137,13 +161,17 @@ class _ByCount:
             job
             for job in waiting
             if job.processors <= free
-            and (now + job.requested_time <= shadow or job.processors <= extra)
+            and (
+                job.processors <= extra
+                or now + (job.requested_time if expected is None else expected[job.index]) <= shadow
+            )
             and job.index in queue
         ]
         if self._backfill_order is not None:
-            candidates = self._backfill_order.sort(view, candidates)
+            candidates = self._backfill_order.sort(view, candidates, expected)
         for job in candidates:
-            beyond = now + job.requested_time > shadow
+            time = job.requested_time if expected is None else expected[job.index]
+            beyond = now + time > shadow
             if job.processors <= view.free_count and not (beyond and job.processors > extra):
                 if beyond:
                     extra -= job.processors
@@ -155,7 +183,9 @@ class _ByCount:
                     view.note(job, _refusal(view, job, shadow, extra))
 
     def _start(self, view: View, job: Job, *, backfilled: bool) -> Start:
-        self._latest_ends.add(view.now + job.requested_time, job.index, job.processors)
+        predictions = self._predictions
+        time = job.requested_time if predictions is None else predictions.expected[job.index]
+        self._latest_ends.add(view.now + time, job.index, job.processors)
         return Start(job, None, backfilled)
 
 
