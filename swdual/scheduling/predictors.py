@@ -33,7 +33,7 @@ OPTIONS = {
         REQUEST,
         "What is expected of a job that outlives its prediction: what it requests; 1, 5, 15, 30 "
         "minutes, 1, 2, 5, 10, 20, 50, 100 hours more than predicted at first (incremental); or "
-        "twice the last prediction (doubling).",
+        "twice the last prediction, at least a second (doubling).",
         (REQUEST, "incremental", "doubling"),
     ),
 }
@@ -142,7 +142,7 @@ class Predictions:
         if self._correction == REQUEST:
             return limit
         if self._correction == "doubling":
-            return min(2 * self.expected[index], limit)
+            return min(max(2 * self.expected[index], 1.0), limit)
         first = self._first.setdefault(index, self.expected[index])
         count = self._corrections.get(index, 0)
         self._corrections[index] = count + 1

@@ -6,7 +6,7 @@ or of the one that there is, if this is less than the request. A job that outliv
 is expected to run as long as it requests. EASY++ tries the jobs behind the first by predictions,
 the shortest first. Gaussier, Glesser, Reis and Trystram (SC'15): the mean of the two that ended
 last (none: the request), and corrections that add 1, 5, 15, 30 minutes, 1, 2, 5, 10, 20, 50, 100
-hours to the first prediction, or double the last one; here up to the request.
+hours to the first prediction, or double the last one, to a second at least; here up to the request.
 
 A job is (submit time, run time, requested time, processors). In an instant jobs end, then jobs are
 submitted, then predictions are corrected, then jobs start. Nothing starts between instants.
@@ -39,7 +39,7 @@ def easy(jobs, users, processors, predictor, correction, shortest_first):
         if correction == "incremental" and len(known) <= len(MINUTES):
             return min(known[0] + 60 * MINUTES[len(known) - 1], requested)
         if correction == "doubling":
-            return min(2 * known[-1], requested)
+            return min(max(2 * known[-1], 1), requested)
         return requested
 
     def expected_end(j):

@@ -50,6 +50,15 @@ def test_jobs_of_unknown_users_are_expected_to_run_as_they_request(predictor):
     assert np.isnan(predicted.promised).all()
 
 
+def test_a_prediction_of_no_time_is_doubled_to_a_second():
+    """Job 2, of which 0 s are expected, outlives 1, 2 and 4 s at 6 s: job 4 has room before 9 s."""
+    jobs = [(0, 0, 9, 1), (1, 7, 90, 3), (6, 9, 9, 4), (6, 2, 2, 1), (6, 3, 3, 1)]
+    workload = workload_of(jobs, user=[1, 1, 2, 3, 4])
+    options = {"predictor": "last_two", "correction": "doubling"}
+    schedule = simulate(workload, 4, "easy", options=options)
+    assert schedule.start_time.tolist() == [0, 1, 8, 6, 17]
+
+
 def test_orders_go_by_predictions():
     """Job 3 requests most, but its user's jobs are short."""
     jobs = [(0, 2, 50, 4), (1, 2, 50, 4), (5, 9, 9, 4), (6, 30, 30, 4), (7, 2, 50, 4)]
