@@ -76,6 +76,18 @@ WITH_CHROMIUM = pytest.mark.skipif(
             ["simulator.py", str(TRACES), "--only", "sequential: spt_rr", "--instances", "1"],
             marks=pytest.mark.skipif(not TRACES.exists(), reason="the shared traces are not here"),
         ),
+        *(
+            pytest.param(
+                [name, str(TRACES), *options],
+                marks=pytest.mark.skipif(
+                    not TRACES.exists(), reason="the shared traces are not here"
+                ),
+            )
+            for name, *options in (
+                ("orders.py", "--only", "sequences", "--trace", "HPC2N"),
+                ("predicted_run_times.py", "--only", "KTH"),
+            )
+        ),
         [
             "simulator_validity.py",
             str(DATA),

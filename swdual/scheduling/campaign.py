@@ -26,7 +26,7 @@ from swdual.scheduling.metrics import METRICS, Metric
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.plugins import AllocatorPlugin, PolicyPlugin
-from swdual.scheduling.policy import JOB_KINDS, OWN, DecisionError
+from swdual.scheduling.policy import JOB_KINDS, OWN, DecisionError, name_value
 from swdual.scheduling.reports.comparison import SHOWN, Comparison, Row, check_shown
 from swdual.scheduling.reports.explanation import check_number, explain_job
 from swdual.scheduling.schedule import Schedule
@@ -332,13 +332,16 @@ def combine(
     ):
         suffix = choice.suffix
         if suffix is None:
-            suffix = ":".join(f"{name}={value}" for name, value in choice.options.items())
+            shown = ((name, name_value(value)) for name, value in choice.options.items())
+            suffix = ":".join(f"{name}={value}" for name, value in shown)
         label = f"{policy.name}:{suffix}" if suffix else policy.name
         for allocator in placing:
             combination = Combination(label, choice.policy, policy, allocator, chosen)
             first = combinations.setdefault(str(combination), combination)
             if first.policy.make is not policy.make:
                 raise NameClash(f"two policies are called {policy.name}: rename one of the files")
+            if first.options != chosen:
+                raise NameClash(f"two policies are called {label}: rename a function of one")
     return Campaign([*combinations.values()], tolerant)
 
 

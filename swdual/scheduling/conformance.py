@@ -126,6 +126,7 @@ def _random(seed: int, jobs: int, widest: int) -> Workload:
         run_time,
         np.ceil(widest * random.random(jobs) ** 2).astype(np.int64).clip(1),
         requested_time=requested,
+        extra={"user": random.integers(1, 6, jobs)},
     )
 
 

@@ -114,7 +114,7 @@ def simulate(
 def make_policy(
     plugin: PolicyPlugin, platform: Platform, allocator: Allocator, options: Mapping[str, Any]
 ) -> tuple[Policy, dict[str, Any]]:
-    """Return a policy, ready for one simulation, and all its options.
+    """Return a policy, ready for one simulation, and all its options as they are shown.
 
     Parameters
     ----------
@@ -137,7 +137,8 @@ def make_policy(
                 raise InputError(f"the policy {name} has no options, so {option!r} is unknown")
             raise InputError(registry.unknown(f"option of the policy {name}:", option, known))
     chosen = {key: option.check(key, options.get(key)) for key, option in known.items()}
-    return plugin.make(platform, allocator, **chosen), chosen
+    shown = {key: policies.name_value(value) for key, value in chosen.items()}
+    return plugin.make(platform, allocator, **chosen), shown
 
 
 def _check(workload: Workload, platform: Platform) -> None:

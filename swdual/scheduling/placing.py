@@ -21,7 +21,7 @@ def start_now(
     job
         A waiting job.
     backfilled
-        Whether it overtakes a job that was submitted before it.
+        Whether it overtakes a job that is before it in the queue.
     width
         How many processors a moldable job is to get; None: as many as it requests.
     """

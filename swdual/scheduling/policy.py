@@ -84,14 +84,17 @@ class Option(NamedTuple):
         One line about what it does.
     choices
         All possible values, if it is a word.
+    function
+        Whether it can also be a function, in Python.
     """
 
     default: float | int | str
     help: str
     choices: tuple[str, ...] = ()
+    function: bool = False
 
-    def check(self, name: str, value: object) -> float | int | str:
-        """Return a value in the option's type; None is the default.
+    def check(self, name: str, value: object) -> Any:
+        """Return a value in the option's type, or a function; None is the default.
 
         Parameters
         ----------
@@ -107,6 +110,8 @@ class Option(NamedTuple):
         """
         if value is None:
             return self.default
+        if self.function and callable(value):
+            return value
         kind, text = type(self.default), str(value)
         try:
             if len(text) > MAX_VALUE_LENGTH:
@@ -119,6 +124,15 @@ class Option(NamedTuple):
         if self.choices and known not in self.choices:
             raise InputError(registry.unknown(f"value of {name}:", str(value), self.choices))
         return known
+
+
+def name_value(value: object) -> Any:
+    """Return a value of an option as it is shown: a function's name, anything else as it is.
+
+    >>> name_value(4), name_value(len)
+    (4, 'len')
+    """
+    return getattr(value, "__name__", type(value).__name__) if callable(value) else value
 
 
 class Running(NamedTuple):
@@ -156,7 +170,7 @@ class Start(NamedTuple):
         (ranges, 2) free processors; None lets the allocator choose. Only a moldable job may get
         more or fewer than it needs.
     backfilled
-        Whether it overtakes a job that was submitted before it.
+        Whether it overtakes a job that is before it in the queue.
     width
         How many processors the allocator is to choose; None: as many as the job needs.
     rate

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from swdual.scheduling.job import Job
 from swdual.scheduling.processors import Ranges
@@ -21,9 +22,10 @@ class Reservation(NamedTuple):
 
 
 class Reservations:
-    """Reservations in the order of submission, all made in one profile.
+    """Reservations of waiting jobs, all made in one profile.
 
-    The rank of a reservation is its index in that order. Reservations are also kept as columns, in
+    The rank of a reservation is its place in the order of submission, or in another order between
+    `arrange` and `arrange_by_submission`. Reservations are also kept as columns, in
     which the profile finds those that could be earlier.
 
     Parameters
@@ -56,12 +58,33 @@ class Reservations:
     @property
     def first(self) -> Job:
         """The job that was submitted before all others."""
-        return next(iter(self._all.values()))[0]
+        return self[0].job
 
     @property
     def next_start(self) -> float:
         """The earliest of all starts, in seconds."""
         return float(self._starts[: len(self)].min())
+
+    @property
+    def index(self) -> NDArray[np.int64]:
+        """The indices of the jobs, by rank."""
+        return self._index[: len(self)]
+
+    def arrange(self, places: NDArray[np.int64]) -> None:
+        """Change the order of the ranks.
+
+        Parameters
+        ----------
+        places
+            The present rank of the job that is to have each rank.
+        """
+        columns = self._index, self._processors, self._durations, self._starts, self._deficit
+        for column in (*columns, self._rows):
+            column[: len(self)] = column[places]
+
+    def arrange_by_submission(self) -> None:
+        """Return to the order of submission."""
+        self.arrange(np.argsort(self.index))
 
     def find_due(self, now: float) -> list[Reservation]:
         """Return those whose time has come."""
@@ -69,7 +92,7 @@ class Reservations:
         return [self[rank] for rank in ranks.tolist()]
 
     def add(self, reservation: Reservation) -> None:
-        """Reserve for a job that was submitted after all others."""
+        """Reserve for a job, which gets the last rank."""
         rank = len(self)
         if rank == len(self._index):
             self._grow()
@@ -120,7 +143,7 @@ class Reservations:
             self._profile.lower_deficits(start, end, which, *jobs, self._deficit[:size])
 
     def compress(self, choose: Choose | None) -> list[tuple[int, float]]:
-        """Move jobs, in the order of submission, to their earliest starts; never to later ones.
+        """Move jobs, by rank, to their earliest starts; never to later ones.
 
         Parameters
         ----------

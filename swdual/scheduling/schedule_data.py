@@ -78,7 +78,7 @@ class ScheduleData:
     killed
         (jobs,) whether the job was stopped at its requested time.
     backfilled
-        (jobs,) whether it overtook one that was submitted before it.
+        (jobs,) whether it overtook one that was before it in the queue.
     promised
         (jobs,) the first start that the policy promised it; NaN where it promised none.
     last_start, last_rate

@@ -77,13 +77,15 @@ def test_a_policy_comes_by_name_by_file_and_as_a_class(tmp_path):
     file = tmp_path / "mine.py"
     file.write_text(MINE)
     policies = ["easy", ("easy", {"reserve_depth": 0}), file, Backwards, fcfs.Policy]
-    campaign = combine(policies, options={"order": "shortest"})
+    campaign = combine(policies, options={"backfill_order": "sjf"})
     assert labels(campaign) == [
         *("easy, basic", "easy:reserve_depth=0, basic", "mine, basic"),
         *("Backwards, basic", "fcfs, basic"),
     ]
     assert [dict(combination.options) for combination in campaign.combinations] == [
-        *({"order": "shortest"}, {"order": "shortest", "reserve_depth": 0}, {}, {}, {})
+        {"backfill_order": "sjf"},
+        {"backfill_order": "sjf", "reserve_depth": 0},
+        *({}, {}, {}),
     ]
     assert [row.policy for row in campaign.run(WORKLOAD, 4).comparison.rows] == [
         *("easy", "easy", "mine", "Backwards", "fcfs")
@@ -161,8 +163,8 @@ def test_the_metrics_are_chosen_and_checked_before_the_work():
     [
         ((["esay"],), "unknown policy 'esay'"),
         ((["easy"], ["basik"]), "unknown allocator 'basik'"),
-        ((["fcfs"], "basic", {"by": "count"}), "fcfs has no options; leave out by"),
-        ((["fcfs", "spt"], "basic", {"by": "count"}), "fcfs and spt have no options"),
+        ((["spt"], "basic", {"by": "count"}), "spt has no options; leave out by"),
+        ((["srpt", "spt"], "basic", {"by": "count"}), "srpt and spt have no options"),
         ((["easy"], "basic", {"bye": "count"}), "unknown option 'bye'"),
         (([("easy", {"bye": "count"})],), "unknown option 'bye'"),
     ],

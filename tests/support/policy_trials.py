@@ -10,7 +10,11 @@ from swdual.scheduling.conformance import list_variants
 from swdual.scheduling.plugins import find_policy
 
 MORE = {
-    "easy": [{"reserve_depth": "0"}, {"reserve_depth": "3"}],
+    "easy": [
+        {"reserve_depth": "0"},
+        {"reserve_depth": "3"},
+        {"predictor": "last_two", "correction": "doubling", "order": "saf"},
+    ],
     "conservative": [{"by": "processors", "compression": "thesis"}],
     "gang": [{"quantum": "30"}],
 }

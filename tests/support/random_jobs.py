@@ -23,7 +23,7 @@ def jobs_at_random(seed, count, processors, longest=12):
     ]
 
 
-def workload_of(jobs):
-    """Return the workload of jobs in that form."""
+def workload_of(jobs, **extra):
+    """Return the workload of jobs in that form, with other columns."""
     submit, run, requested, processors = (np.array(column) for column in zip(*jobs, strict=True))
-    return Workload.from_arrays(submit, run, processors, requested_time=requested)
+    return Workload.from_arrays(submit, run, processors, requested_time=requested, extra=extra)

@@ -74,6 +74,7 @@ def random_workload(seed, jobs, m, *, whole=True):
         processors=rng.integers(1, m + 1, jobs)
         if rng.random() < 0.3
         else rng.integers(1, m // 2 + 2, jobs),
+        extra={"user": rng.integers(1, 4, jobs)},
     )
 
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job, seconds
+from swdual.scheduling.orders import QueueOrder
 from swdual.scheduling.placing import reason_to_wait
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policy import Start, View
@@ -53,8 +54,10 @@ class Reserving:
         How many jobs hold a reservation: the first ones that cannot start.
     by_processors
         Reservations are of particular processors, not only of so many.
-    shortest
-        After the reservations, jobs that request less time are tried first.
+    order
+        That of the queue; None: that of submission.
+    backfill_order
+        The order in which others are tried after the reservations.
     """
 
     def __init__(
@@ -63,10 +66,12 @@ class Reserving:
         allocator: Allocator,
         depth: int,
         by_processors: bool,
-        shortest: bool,
+        order: QueueOrder | None,
+        backfill_order: QueueOrder | None,
     ) -> None:
         self._depth = depth
-        self._shortest = shortest
+        self._order = order
+        self._backfill_order = backfill_order
         self._profile = AvailabilityProfile(platform.processors, by_processors=by_processors)
         self._choose = make_choose(platform, allocator, by_processors)
         self._reserved: list[tuple[float, Job, Ranges | None]] = []
@@ -78,11 +83,13 @@ class Reserving:
         for ended in view.ended:
             profile.release(now, ended.latest_end, ended.job.processors, ended.processors)
         reserved, candidates = self._reserved, [*view.submitted]
-        if view.ended:
+        if view.ended or self._order is not None:
             for time, job, processors in reserved:
                 profile.release(time, time + job.requested_time, job.processors, processors)
             reserved.clear()
             candidates = list(view.queue.values())
+            if self._order is not None:
+                candidates = self._order.sort(view, candidates)
         tried = 0
         while tried < len(candidates) and len(reserved) < self._depth:
             job = candidates[tried]
@@ -96,12 +103,14 @@ class Reserving:
             )
             profile.reserve(time, time + job.requested_time, job.processors, processors)
             reserved.append((time, job, processors))
-            if len(reserved) == 1:
+            if len(reserved) == 1 and self._order is None:
                 view.promise(job, time)
             view.note(job, f"{reason_to_wait(view, job)}; reserved at {seconds(time)}")
         rest = candidates[tried:]
         for job in self._filter_fitting(view, rest):
-            first = next(iter(view.queue))
+            # Candidates in another order than that of submission are all waiting jobs.
+            waiting = view.queue if self._order is None else (job.index for job in candidates)
+            first = next(index for index in waiting if index in view.queue)
             start = self._start(view, job, backfilled=job.index != first)
             if start is not None:
                 yield start
@@ -117,9 +126,9 @@ class Reserving:
             processors = np.array([job.processors for job in fitting], np.int64)
             durations = np.array([job.requested_time for job in fitting])
             fitting = list(compress(fitting, self._profile.fit_now(processors, durations)))
-        if self._shortest:
-            fitting.sort(key=attrgetter("requested_time"))
-        return fitting
+        if self._order is not None:
+            fitting.sort(key=attrgetter("index"))  # back to the order of submission
+        return fitting if self._backfill_order is None else self._backfill_order.sort(view, fitting)
 
     def _start(self, view: View, job: Job, *, backfilled: bool) -> Start | None:
         if job.processors > view.free_count:

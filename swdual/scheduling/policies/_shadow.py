@@ -74,6 +74,16 @@ class LatestEnds:
         """
         del self._ends[bisect_left(self._ends, (latest_end, index))]
 
+    @property
+    def first(self) -> End:
+        """The job that ends first."""
+        return self._ends[0]
+
+    @property
+    def first_end(self) -> float:
+        """The first latest end, in seconds; infinite if no job runs."""
+        return self._ends[0][0] if self._ends else inf
+
     def find_shadow_time(self, processors: int, free: int) -> tuple[float, int]:
         """Return shadow time and extra processors of a head that waits: see `find_shadow_time`.
 

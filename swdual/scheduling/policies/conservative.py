@@ -1,6 +1,8 @@
 """Conservative backfilling: every job gets a reservation when it is submitted, and it is kept.
 
-A. Mu'alem and D. Feitelson, IEEE TPDS 12(6), 2001; thesis, sections 4.5.1 and 5.5.
+A. Mu'alem and D. Feitelson, IEEE TPDS 12(6), 2001; thesis, sections 4.5.1 and 5.5. Orders other
+than that of submission: S. Srinivasan, R. Kettimuthu, V. Subramani, P. Sadayappan,
+"Characterization of backfilling strategies for parallel job scheduling", ICPP workshops, 2002.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from collections.abc import Iterator
 
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import seconds
+from swdual.scheduling.orders import Order, find_order, order_option
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies._reserving import make_choose
 from swdual.scheduling.policy import Option, Start, View
@@ -23,9 +26,13 @@ OPTIONS = {
     ),
     "compression": Option(
         "textbook",
-        "When a job ends early, waiting jobs, in the order of submission, move to their earliest "
+        "When a job ends early, waiting jobs, in the order of the queue, move to their earliest "
         "time (textbook), move only if they can start now (thesis), or stay (none).",
         ("textbook", "thesis", "none"),
+    ),
+    "order": order_option(
+        "The order of the queue, in which jobs submitted at one instant get their reservations, "
+        "and in which waiting jobs move.",
     ),
 }
 
@@ -35,12 +42,21 @@ class Policy:
 
     When a job ends before its requested time, the reservations of the waiting jobs are released
     one by one and made again, earlier or as they were: nobody starts later than promised. A
-    reservation that does not become earlier keeps its processors, too.
+    reservation that does not become earlier keeps its processors, too. All of this is in the order
+    of the queue.
     """
 
-    def __init__(self, platform: Platform, allocator: Allocator, by: str, compression: str) -> None:
+    def __init__(
+        self,
+        platform: Platform,
+        allocator: Allocator,
+        by: str,
+        compression: str,
+        order: str | Order,
+    ) -> None:
         by_processors = by == "processors" or allocator.FORCED
         self._compression = compression
+        self._order = find_order(order)
         self._profile = AvailabilityProfile(platform.processors, by_processors=by_processors)
         self._choose = make_choose(platform, allocator, by_processors)
         self._reservations = Reservations(self._profile)
@@ -54,17 +70,25 @@ class Policy:
             if ended.latest_end > now:
                 profile.release(now, ended.latest_end, ended.job.processors, ended.processors)
                 early = True
-        if early and self._compression == "textbook":
-            self._compress(view)
-        elif early and self._compression == "thesis":
-            self._start_early(view)
-        for job in view.submitted:
+        if early and self._compression != "none":
+            if self._order is not None:
+                reservations.arrange(self._order.rank(view, reservations.index))
+            if self._compression == "textbook":
+                self._compress(view)
+            else:
+                self._start_early(view)
+            if self._order is not None:
+                reservations.arrange_by_submission()
+        submitted = view.submitted
+        for job in submitted if self._order is None else self._order.sort(view, submitted):
             start, processors = profile.find_earliest(
                 job.processors, job.requested_time, self._choose
             )
             reservations.add(Reservation(job, start, processors))
             view.promise(job, start)
             view.note(job, f"submitted: promised a start at {seconds(start)}")
+        if self._order is not None:
+            reservations.arrange_by_submission()
         for job, _, processors in reservations.find_due(now):
             first = reservations.first
             reservations.remove(job)

@@ -2,23 +2,28 @@
 
 D. Lifka, "The ANL/IBM SP scheduling system", JSSPP 1995; A. Mu'alem and D. Feitelson,
 "Utilization, predictability, workloads, and user runtime estimates in scheduling the IBM SP2 with
-backfilling", IEEE TPDS 12(6), 2001.
+backfilling", IEEE TPDS 12(6), 2001. With predictor=last_two and backfill_order=sjf it is EASY++ of
+D. Tsafrir, Y. Etsion, D. Feitelson, IEEE TPDS 18(6), 2007.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from operator import attrgetter
 
 from swdual.errors import InputError
+from swdual.scheduling import predictors
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job, seconds
+from swdual.scheduling.orders import SUBMISSION, Order, QueueOrder, find_order, order_option
 from swdual.scheduling.placing import reason_to_wait
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies import conservative
 from swdual.scheduling.policies._reserving import Reserving
 from swdual.scheduling.policies._shadow import LatestEnds
 from swdual.scheduling.policy import Option, Start, View
+from swdual.scheduling.predictors import REQUEST, Predictions
+
+SHORTEST, SAME = "shortest", "same"
 
 OPTIONS = {
     "reserve_depth": Option(
@@ -28,21 +33,28 @@ OPTIONS = {
         "job gets one that is kept, as by the policy conservative.",
     ),
     "by": conservative.OPTIONS["by"],
-    "order": Option(
-        "submission",
-        "Which of the later jobs are tried first: those submitted or those requesting least time.",
-        ("submission", "shortest"),
+    "order": order_option(
+        "The order of the queue, made anew at each instant: the first that has no room gets the "
+        "reservation. shortest is order=submission with backfill_order=sjf.",
+        SHORTEST,
     ),
+    "backfill_order": order_option(
+        "In which order the others are tried: same is that of the queue.", SAME, default=SAME
+    ),
+    **predictors.OPTIONS,
 }
 
 
 class Policy:
-    """Starts jobs in the order of submission while there is room, then others that delay nobody.
+    """Starts jobs in the order of the queue while there is room, then others that delay nobody.
 
     The head of the queue has a reservation: the *shadow time* at which, by requested times, enough
     processors will be free for it. What is then free beyond its need are the *extra* processors. A
     later job starts now if it fits in the free processors and either ends by the shadow time or
     takes only extra ones. One sweep through the queue is enough: every start leaves less.
+
+    In an order other than that of submission, a job that is submitted later can become the head,
+    so that nothing is promised; and neither where run times are predicted.
 
     That counts processors. By processors, the head reserves particular ones, and a later job must
     leave these alone or end before; with a forced allocator it is always so, as a number of free
@@ -50,27 +62,47 @@ class Policy:
     """
 
     def __init__(
-        self, platform: Platform, allocator: Allocator, reserve_depth: str, by: str, order: str
+        self,
+        platform: Platform,
+        allocator: Allocator,
+        reserve_depth: str,
+        by: str,
+        order: str | Order,
+        backfill_order: str | Order,
+        predictor: str,
+        correction: str,
     ) -> None:
         by_processors = by == "processors" or allocator.FORCED
-        shortest = order == "shortest"
+        if order == SHORTEST:
+            if backfill_order != SAME:
+                raise InputError(
+                    "order=shortest is an order of backfilling; leave it or backfill_order out"
+                )
+            order, backfill_order = SUBMISSION, "sjf"
+        orders = find_order(order), find_order(order if backfill_order == SAME else backfill_order)
+        predictions = None if predictor == REQUEST else Predictions(predictor, correction)
+        if predictions is not None and (by_processors or reserve_depth != "1"):
+            raise InputError(
+                "run times are predicted for one reservation, by count; leave predictor out, or "
+                "by=processors, reserve_depth and the forced allocator"
+            )
         self._method: _ByCount | Reserving | conservative.Policy
         if reserve_depth == "all":
-            if shortest:
+            if backfill_order != SAME:
                 raise InputError(
                     "with a reservation for every job none is tried before another; leave "
-                    "order=shortest out, or set reserve_depth"
+                    "backfill_order and order=shortest out, or set reserve_depth"
                 )
-            self._method = conservative.Policy(platform, allocator, by, "textbook")
+            self._method = conservative.Policy(platform, allocator, by, "textbook", order)
         elif not reserve_depth.isdecimal():
             raise InputError(
                 f"reserve_depth cannot be {reserve_depth!r}: it is 0, 1, 2, ... or all"
             )
         elif reserve_depth == "1" and not by_processors:
-            self._method = _ByCount(shortest)
+            self._method = _ByCount(*orders, predictions)
         else:
             self._method = Reserving(
-                platform, allocator, int(reserve_depth), by_processors, shortest
+                platform, allocator, int(reserve_depth), by_processors, *orders
             )
 
     def decide(self, view: View) -> Iterator[Start]:
@@ -81,42 +113,65 @@ class Policy:
 class _ByCount:
     """One reservation, by count: the shadow time and the extra processors."""
 
-    def __init__(self, shortest: bool) -> None:
-        self._shortest = shortest
+    def __init__(
+        self,
+        order: QueueOrder | None,
+        backfill_order: QueueOrder | None,
+        predictions: Predictions | None,
+    ) -> None:
+        self._order = order
+        self._backfill_order = backfill_order
+        self._predictions = predictions
         self._latest_ends = LatestEnds()
+        self._head: Job | None = None
 
     def decide(self, view: View) -> Iterator[Start]:
-        now, queue = view.now, view.queue
-        for ended in view.ended:
-            self._latest_ends.remove(ended.latest_end, ended.job.index)
+        now, queue, predictions = view.now, view.queue, self._predictions
+        expected = None if predictions is None else predictions.expected
+        if predictions is None:
+            for ended in view.ended:
+                self._latest_ends.remove(ended.latest_end, ended.job.index)
+        elif predictions.update(view, self._latest_ends):
+            self._head = None
+        ranked = None
+        if self._order is not None:
+            ranked = iter(self._order.sort(view, queue.values(), expected))
         while queue:
-            head = next(iter(queue.values()))
+            head = next(iter(queue.values()) if ranked is None else ranked)
             if head.processors > view.free_count:
                 break
             view.note(head, "started as the head of the queue")
+            self._head = None
             yield self._start(view, head, backfilled=False)
         else:
             return
         shadow, extra = self._latest_ends.find_shadow_time(head.processors, view.free_count)
-        view.promise(head, shadow)
+        if ranked is None and expected is None:
+            view.promise(head, shadow)
         view.note(
             head, f"head of the queue: {reason_to_wait(view, head)}; reserved at {seconds(shadow)}"
         )
-        # Where nothing ended, what waited before finds no more room now than it did then.
-        waiting = queue.values() if view.ended else view.submitted
+        # Where nothing ended, none started before the head, it is the same, and all are expected to
+        # run as before, what waited before finds no more room now than it did then.
+        waiting = queue.values() if view.ended or head is not self._head else view.submitted
+        self._head = head
         free = view.free_count
         # What is free and extra only becomes less, so that few are left to be looked at in turn.
         candidates = [
             job
             for job in waiting
             if job.processors <= free
-            and (now + job.requested_time <= shadow or job.processors <= extra)
+            and (
+                job.processors <= extra
+                or now + (job.requested_time if expected is None else expected[job.index]) <= shadow
+            )
             and job.index in queue
         ]
-        if self._shortest:
-            candidates.sort(key=attrgetter("requested_time"))
+        if self._backfill_order is not None:
+            candidates = self._backfill_order.sort(view, candidates, expected)
         for job in candidates:
-            beyond = now + job.requested_time > shadow
+            time = job.requested_time if expected is None else expected[job.index]
+            beyond = now + time > shadow
             if job.processors <= view.free_count and not (beyond and job.processors > extra):
                 if beyond:
                     extra -= job.processors
@@ -128,7 +183,9 @@ class _ByCount:
                     view.note(job, _refusal(view, job, shadow, extra))
 
     def _start(self, view: View, job: Job, *, backfilled: bool) -> Start:
-        self._latest_ends.add(view.now + job.requested_time, job.index, job.processors)
+        predictions = self._predictions
+        time = job.requested_time if predictions is None else predictions.expected[job.index]
+        self._latest_ends.add(view.now + time, job.index, job.processors)
         return Start(job, None, backfilled)
 
 

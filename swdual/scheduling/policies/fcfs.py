@@ -1,4 +1,8 @@
-"""First come, first served: the head of the queue waits for its processors, all others for it."""
+"""First come, first served: the head of the queue waits for its processors, all others for it.
+
+With another order of the queue, it is that order without backfilling: see
+`swdual.scheduling.orders`.
+"""
 
 from __future__ import annotations
 
@@ -6,31 +10,37 @@ from collections.abc import Iterator
 
 from swdual.io.text import pluralize
 from swdual.scheduling.allocator import Allocator
+from swdual.scheduling.orders import Order, find_order, order_option
 from swdual.scheduling.placing import reason_to_wait, start_now
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policy import Start, View
 
+OPTIONS = {"order": order_option("The order of the queue.")}
+
 
 class Policy:
-    """Starts jobs in the order of submission, each as soon as there is room for it.
+    """Starts jobs in the order of the queue, each as soon as there is room for it.
 
     With a forced allocator the head also waits for processors that suit it.
     """
 
-    def __init__(self, platform: Platform, allocator: Allocator) -> None:
-        pass
+    def __init__(self, platform: Platform, allocator: Allocator, order: str | Order) -> None:
+        self._order = find_order(order)
 
     def decide(self, view: View) -> Iterator[Start]:
         """Yield the head of the queue while there is room for it."""
-        while view.queue:
-            head = next(iter(view.queue.values()))
+        queue = view.queue
+        ranked = None if self._order is None else iter(self._order.sort(view, queue.values()))
+        while queue:
+            head = next(iter(queue.values()) if ranked is None else ranked)
             start = start_now(view, head)
             if start is None:
                 break
             view.note(head, "started as the head of the queue")
             yield start
         if view.watching:
-            for ahead, job in enumerate(view.queue.values()):
+            left = queue.values()
+            for ahead, job in enumerate(self._order.sort(view, left) if self._order else left):
                 why = f"head of the queue: {reason_to_wait(view, job)}"
                 view.note(
                     job,

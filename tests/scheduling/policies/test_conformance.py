@@ -156,7 +156,7 @@ def test_schedules_of_real_jobs_are_valid(trace, policy, allocator, archived):
         ({"options": {"depth": 1}}, "option of the policy easy: 'depth'"),
         ({"options": {"by": "luck"}}, "value of by: 'luck'"),
         ({"options": {"reserve_depth": "some"}}, "0, 1, 2, ... or all"),
-        ({"policy": "fcfs", "options": {"by": "count"}}, "fcfs has no options"),
+        ({"policy": "spt", "options": {"by": "count"}}, "spt has no options"),
         ({"policy": "fcfs_malleable", "penalty": Penalty("linear", 1)}, "leave the penalty out"),
         ({"platform": 3}, "needs .* processors, but the platform has 3 .* too wide"),
     ],
