@@ -21,7 +21,7 @@ from _verdicts import VERDICTS, count
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "papers.md"
 README = ROOT / "README.md"
-SENTENCE = re.compile(r"Of \d+ distinct claims of the source papers[^.]*\.")
+SENTENCE = re.compile(r"Of \d+ distinct claims[^.]*\.")
 
 
 class Paper(NamedTuple):
@@ -137,7 +137,7 @@ def sentence(verdicts: Iterable[Row]) -> str:
     counts = count(verdicts)
     reproduced, contradicted, undecided, unjudged = counts.values()
     return (
-        f"Of {sum(counts.values())} distinct claims of the source papers, {reproduced} are "
+        f"Of {sum(counts.values())} distinct claims judged so far, {reproduced} are "
         f"reproduced, {contradicted} contradicted, {undecided} undecided, and {unjudged} cannot be "
         "judged."
     )

@@ -159,7 +159,7 @@ def test_a_claim_has_a_reason_for_its_verdict() -> None:
     counts = count(rows)
     assert counts == dict.fromkeys(VERDICTS, 1)
     assert sentence([row._asdict() for row in rows]) == (
-        "Of 4 distinct claims of the source papers, 1 are reproduced, 1 contradicted, 1 undecided, "
+        "Of 4 distinct claims judged so far, 1 are reproduced, 1 contradicted, 1 undecided, "
         "and 1 cannot be judged."
     )
     assert in_words(counts).startswith("of 4 claims 1 reproduced")
