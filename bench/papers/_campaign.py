@@ -1,14 +1,18 @@
-"""What campaigns of simulations share: traces, rows that are kept as they come, claims, plots.
+"""What campaigns of simulations share: traces, rows that are kept as they come, options, plots.
 
 A campaign is a list of tasks, each of which gives one row of a table. Rows are appended to a file
-as they are found, so that a campaign that was stopped goes on where it was; when it is done the
-file is sorted, and is the same however often it was stopped and whoever found which row.
+as they are found, so that a campaign that was stopped goes on where it was. When it is done they
+are sorted and compressed: the file is the same however often the campaign was stopped and whoever
+found which row. `--judge` makes verdicts, plots and page of these rows, without a simulation.
 """
 
 from __future__ import annotations
 
 import csv
+import gzip
+import io
 import multiprocessing
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -35,6 +39,9 @@ from swdual.version import __version__
 
 Row = dict[str, Any]
 
+DIGITS = 7
+"""Of the real numbers in rows."""
+
 TRACES = Path(__file__).resolve().parents[2] / ".." / "shared" / "traces"
 
 FILES = {
@@ -50,7 +57,13 @@ FILES = {
 
 
 @cache
-def trace(folder: Path, name: str, field: str, processors: int | None = None) -> Workload:
+def trace(
+    folder: Path,
+    name: str,
+    field: str,
+    processors: int | None = None,
+    requested_time: str = "run_time",
+) -> Workload:
     """Return a trace as the thesis filtered it, without jobs that are wider than a machine.
 
     Parameters
@@ -63,9 +76,12 @@ def trace(folder: Path, name: str, field: str, processors: int | None = None) ->
         "allocated" or "requested": which of the two numbers of processors counts.
     processors
         Of the machine; None keeps all jobs.
+    requested_time
+        What jobs without a request do: request their "run_time", or "drop" out.
     """
     path = folder / f"{FILES[name]}.swf.gz"
-    return read_swf(path, rules("thesis", [f"processors={field}"]), processors)
+    changes = [f"processors={field}", f"requested_time={requested_time}"]
+    return read_swf(path, rules("thesis", changes), processors)
 
 
 def collect(
@@ -80,26 +96,29 @@ def collect(
     work
         Returns the other columns; a function that processes can find.
     path
-        A CSV file. Rows that it has already are not made again; those of other tasks stay there.
+        A compressed CSV file. Rows that it has already are not made again; those of other tasks
+        stay there. A file beside it that is not compressed has the rows of an unfinished campaign.
     processes
         How many work side by side.
     """
     key = list(tasks[0])
-    known = _read(path)
+    part = None if path is None else path.with_suffix("")
+    known = [*read(path), *read(part)]
     if known and list(known[0])[: len(key)] != key:
         raise click.ClickException(f"{path} has rows of another kind; move it away")
     rows = {_identity(row, key): row for row in known}
     missing = [task for task in tasks if _identity(task, key) not in rows]
     with (
-        _appending(path, rows.values()) as append,
+        _appending(part, rows.values()) as append,
         progress_bar("simulating", "schedules/s", 1, shown=True) as show,
     ):
         for done, row in enumerate(_made(missing, work, processes), 1):
             rows[_identity(row, key)] = row
             append(row)
             show(done, len(missing))
-    if path is not None:
+    if path is not None and part is not None:
         write(path, [rows[identity] for identity in sorted(rows)])
+        part.unlink()
     return [rows[_identity(task, key)] for task in tasks]
 
 
@@ -111,16 +130,21 @@ def _made(tasks: Sequence[Row], work: Callable[[Row], Row], processes: int) -> I
     """Yield rows as they are found."""
     if processes == 1 or len(tasks) < 2:
         for task in tasks:
-            yield task | work(task)
+            yield task | _rounded(work(task))
         return
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(min(processes, len(tasks)), mp_context=context) as pool:
         futures = {pool.submit(work, task): task for task in tasks}
         try:
             for future in as_completed(futures):
-                yield futures[future] | future.result()
+                yield futures[future] | _rounded(future.result())
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _rounded(row: Row) -> Row:
+    """Return a row as it is kept: a row that was just made is the same as one that was read."""
+    return {k: float(f"{x:.{DIGITS}g}") if isinstance(x, float) else x for k, x in row.items()}
 
 
 @contextmanager
@@ -147,11 +171,13 @@ def _appending(path: Path | None, rows: Iterable[Row]) -> Iterator[Callable[[Row
         yield append
 
 
-def _read(path: Path | None) -> list[Row]:
-    """Return the whole rows of a file, without what was cut off."""
+def read(path: Path | None) -> list[Row]:
+    """Return the whole rows of a file, without what was cut off; none if there is no file."""
     if path is None or not path.exists():
         return []
-    lines = path.read_text().splitlines(keepends=True)
+    content = path.read_bytes()
+    text = (gzip.decompress(content) if path.suffix == ".gz" else content).decode()
+    lines = text.splitlines(keepends=True)
     whole = [*csv.reader(line for line in lines if line.endswith("\n"))]
     if not whole:
         return []
@@ -173,13 +199,15 @@ def _value(text: str) -> int | float | str:
 
 
 def write(path: Path, rows: Sequence[Row]) -> None:
-    """Write a CSV file, at once or not at all."""
+    """Write a CSV file, at once or not at all; the same rows are always the same bytes."""
     path.parent.mkdir(parents=True, exist_ok=True)
     new = path.with_suffix(".new")
-    with new.open("w", newline="") as stream:
-        writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    content = stream.getvalue().encode()
+    new.write_bytes(gzip.compress(content, mtime=0) if path.suffix == ".gz" else content)
     new.replace(path)
 
 
@@ -275,6 +303,86 @@ def results(keep: bool, out: Path | None) -> Path | None:
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
     return folder
+
+
+class Run(NamedTuple):
+    """Where a campaign gets rows from and leaves what it makes of them.
+
+    Parameters
+    ----------
+    folder
+        Of tables and figures; None writes nothing.
+    kept
+        The folder of kept rows that are judged again; None simulates.
+    jobs
+        Processes.
+    traces
+        The folder of the traces.
+    quick
+        A few small instances.
+    """
+
+    folder: Path | None
+    kept: Path | None
+    jobs: int
+    traces: Path
+    quick: bool
+
+    def rows(
+        self,
+        name: str,
+        tasks: Callable[[], Sequence[Row]],
+        work: Callable[[Row], Row],
+    ) -> list[Row]:
+        """Return the rows of tasks, or the kept ones of that name."""
+        if self.kept is not None:
+            return read(self.kept / f"{name}_rows.csv.gz")
+        path = None if self.folder is None else self.folder / f"{name}_rows.csv.gz"
+        return collect(tasks(), work, path, self.jobs)
+
+
+def campaign(name: str) -> Callable[[Callable[..., None]], click.Command]:
+    """Return the decorator of a campaign's function, which gets a `Run` and its own options."""
+
+    def decorate(function: Callable[..., None]) -> click.Command:
+        def main(
+            jobs: int, traces: Path, quick: bool, keep: bool, judge: bool, out: Path | None,
+            **chosen: Any,
+        ) -> None:  # fmt: skip
+            kept = newest(name) if judge else None
+            folder = out or (kept if judge else RESULTS / __version__ / "papers" if keep else None)
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+            function(Run(folder, kept, jobs, traces, quick), **chosen)
+            if out is None and (keep or judge):
+                from page import write_page
+
+                write_page()
+
+        main.__doc__ = function.__doc__
+        main.__dict__.update(function.__dict__)  # the options that were put before it
+        for option in (
+            click.option("--out", type=click.Path(path_type=Path),
+                         help="Write, and continue, this folder."),
+            click.option("--judge", is_flag=True, help="Judge the kept rows, simulate nothing."),
+            click.option("--keep", is_flag=True, help="Write, and continue, bench/results."),
+            click.option("--quick", is_flag=True, help="A few small instances."),
+            click.option("--traces", type=click.Path(path_type=Path), default=TRACES,
+                         help="Their folder."),
+            click.option("--jobs", default=os.cpu_count() or 1, help="Processes."),
+        ):  # fmt: skip
+            main = option(main)
+        return click.command(name)(main)
+
+    return decorate
+
+
+def newest(name: str) -> Path:
+    """Return the folder of the last release that has rows of a campaign."""
+    found = [*RESULTS.glob(f"*/papers/{name}_rows.csv.gz")]
+    if not found:
+        raise click.ClickException(f"{RESULTS} has no {name}_rows.csv.gz; run the campaign first")
+    return max(found, key=lambda path: [int(x) for x in path.parts[-3].split(".")]).parent
 
 
 def draw(path: Path, make: Callable[[], Any]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 sys.path.append(str(Path(__file__).resolve().parent))
-from _campaign import Claim, collect, density, report
+from _campaign import Claim, collect, density, read, report, write
 from contiguity import VARIANTS, claims_of
 from platform_level import claims_of as platform_claims_of
 from platform_level import summary_of
@@ -91,37 +92,42 @@ def test_missing_traces_are_named(tmp_path: Path) -> None:
 
 def double(task: dict[str, Any]) -> dict[str, Any]:
     assert task["number"] != 3, "this row was there"
-    return {"twice": 2 * task["number"], "half": task["number"] / 2}
+    return {"twice": 2 * task["number"], "third": task["number"] / 3}
 
 
 def test_rows_of_other_tasks_stay_and_known_ones_are_not_made_again(tmp_path: Path) -> None:
-    """A file keeps what it has; what is cut off is made anew."""
-    path = tmp_path / "rows.csv"
-    path.write_text("kind,number,twice,half\nb,9,18,4.5\na,3,7,1.5\na,1,2,0.")
+    """A file keeps what it has; what is cut off is made anew; numbers have seven digits."""
+    path = tmp_path / "rows.csv.gz"
+    write(path, [{"kind": "b", "number": 9, "twice": 18, "third": 3.0}])
+    (tmp_path / "rows.csv").write_text("kind,number,twice,third\na,3,7,1.5\na,1,2,0.")
     rows = collect([{"kind": "a", "number": n} for n in (3, 1)], double, path, 1)
     assert rows == [
-        {"kind": "a", "number": 3, "twice": 7, "half": 1.5},
-        {"kind": "a", "number": 1, "twice": 2, "half": 0.5},
+        {"kind": "a", "number": 3, "twice": 7, "third": 1.5},
+        {"kind": "a", "number": 1, "twice": 2, "third": 0.3333333},
     ]
-    assert path.read_text() == ("kind,number,twice,half\na,1,2,0.5\na,3,7,1.5\nb,9,18,4.5\n")
+    text = "kind,number,twice,third\na,1,2,0.3333333\na,3,7,1.5\nb,9,18,3.0\n"
+    assert gzip.decompress(path.read_bytes()).decode() == text
+    assert not (tmp_path / "rows.csv").exists()
 
 
 @pytest.mark.parametrize("text", ["", "kind,num"])
 def test_a_file_that_was_cut_off_at_once_is_begun_anew(text: str, tmp_path: Path) -> None:
     """Not even its first line may be whole."""
-    path = tmp_path / "rows.csv"
-    path.write_text(text)
-    collect([{"kind": "a", "number": 1}], double, path, 1)
-    assert path.read_text() == "kind,number,twice,half\na,1,2,0.5\n"
+    (tmp_path / "rows.csv").write_text(text)
+    collect([{"kind": "a", "number": 1}], double, tmp_path / "rows.csv.gz", 1)
+    assert read(tmp_path / "rows.csv.gz") == [
+        {"kind": "a", "number": 1, "twice": 2, "third": 0.3333333}
+    ]
 
 
 def test_a_file_of_another_campaign_is_left_alone(tmp_path: Path) -> None:
     """Its rows do not say what these tasks are."""
-    path = tmp_path / "rows.csv"
-    path.write_text("kind,twice\na,2\n")
+    path = tmp_path / "rows.csv.gz"
+    write(path, [{"kind": "a", "twice": 2}])
+    before = path.read_bytes()
     with pytest.raises(click.ClickException, match="rows of another kind"):
         collect([{"kind": "a", "number": 1}], double, path, 1)
-    assert path.read_text() == "kind,twice\na,2\n"
+    assert path.read_bytes() == before
 
 
 def test_density_integrates_to_one() -> None:

@@ -129,14 +129,17 @@ def schedule_hrf(
     *,
     backfilling: bool,
     each_start: bool = False,
+    extra: bool = False,
 ) -> list[tuple[float, int]]:
     """Return the start and processors of each job under highest revenue first.
 
     Without a budget it is adaptive: the waiting jobs' part of all jobs there are, and one more.
+    With `extra` the first processor of each job is not taken from the budget.
     """
 
     def choose(waiting: list[int], running: dict[int, Runs]) -> dict[int, int]:
         total = m * len(waiting) // (len(waiting) + len(running) + 1) if budget is None else budget
+        total += len(waiting) * extra
         times = [jobs[j].requested_times for j in waiting]
         return dict(zip(waiting, hrf(times, total, limit), strict=True))
 

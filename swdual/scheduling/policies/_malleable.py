@@ -9,7 +9,9 @@ paper is silent, or its formulas contradict what they mean, we read it thus:
 - An expanded job runs as long as its trace says. Shrunk it does 1 / max(1, 2 u + OV) seconds of
   its run time in a second: u is its CPU utilisation while expanded, OV what its processes lose on
   the network. Formulas 3 and 4 taken by the letter would let expanded jobs with u < 1 run faster
-  than they did, and would charge OV to jobs that are never shrunk.
+  than they did, and would charge OV to jobs that are never shrunk. ``contention=communication``
+  charges OV to the part 1 - u of the run time in which a job communicates: 1 / (max(1, 2 u) +
+  (1 - u) OV). That is not in the formulas, but of all readings it is the nearest to table 3.
 - Fewer than p processors are as slow as half of them, since some have two processes and all wait
   for these. So a job has p or ceil(p / 2), and what is left of a shrunk one is free for the next.
 - A job that finds no room gets all its processors if shrinking others frees as many, else half.
@@ -56,6 +58,12 @@ OPTIONS = {
         "OV, what shrunk jobs lose on the network, in run times: a number from 0, or random, "
         "uniform in [0, 1) for each job.",
     ),
+    "contention": Option(
+        "run",
+        "What OV lengthens while a job is shrunk: its whole run time, or its communication, the "
+        "part 1 - u of the run time where u is its CPU utilisation.",
+        ("run", "communication"),
+    ),
     "seed": Option(0, "Seed of random overheads."),
 }
 
@@ -72,7 +80,7 @@ class Malleable:
     ----------
     platform, allocator
         Where jobs run, and what chooses their processors; the policies' own arguments.
-    order, expand, utilisation, overhead, seed
+    order, expand, utilisation, overhead, contention, seed
         As in `OPTIONS`.
 
     Raises
@@ -89,6 +97,7 @@ class Malleable:
         expand: str,
         utilisation: str,
         overhead: str,
+        contention: str,
         seed: int,
     ) -> None:
         if allocator.FORCED:
@@ -102,6 +111,7 @@ class Malleable:
         self._expand = expand
         self._utilisation = _parse_number("utilisation", utilisation, "trace", 1.0)
         self._overhead = _parse_number("overhead", overhead, "random", np.inf)
+        self._contention = contention
         self._seed = seed
         self._slowed: list[float] | None = None
         self._key: Callable[[Job], Key]
@@ -239,6 +249,9 @@ class Malleable:
             overhead = np.random.default_rng(self._seed).random(len(utilisation))
         else:
             overhead = self._overhead
+        if self._contention == "communication":
+            communication = (1 - utilisation) * overhead
+            return 1.0 / (np.maximum(1.0, MAX_PROCESSES * utilisation) + communication)
         return 1.0 / np.maximum(1.0, MAX_PROCESSES * utilisation + overhead)
 
 

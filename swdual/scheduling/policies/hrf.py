@@ -3,8 +3,9 @@
 Source: S. Wu, Q. Tuo, H. Jin, C. Yan, Q. Weng, "HRF: a resource allocation scheme for moldable
 jobs" (Computing Frontiers 2015), algorithm 1. Each waiting job gets a processor, and whatever is
 left of the budget goes one by one to the job that gains most by it. As printed, the first
-processors do not count; here they do, as in the paper's own example (section 4.1). The limit of a
-job is the whole part of threshold by processors, so that it is never above the threshold.
+processors do not count (``budget=extra``); by default they do, as in the paper's own example
+(section 4.1). The limit of a job is the whole part of threshold by processors, so that it is never
+above the threshold.
 """
 
 from __future__ import annotations
@@ -30,6 +31,12 @@ OPTIONS = {
     ),
     "threshold": Option(
         1.0, "How many processors a job gets at most, of the platform's: above 0 to 1."
+    ),
+    "budget": Option(
+        "total",
+        "What alpha limits: the total of the processors of waiting jobs; or the extra ones, beyond "
+        "the first of each job, as algorithm 1 is printed.",
+        ("total", "extra"),
     ),
     "backfilling": BACKFILLING,
     "renewal": Option(
@@ -67,6 +74,7 @@ class Policy(Moldable):
         allocator: Allocator,
         alpha: float,
         threshold: float,
+        budget: str,
         backfilling: str,
         renewal: str,
         adaptive: str,
@@ -75,10 +83,14 @@ class Policy(Moldable):
             raise InputError(f"alpha is {alpha}, but it must be 0 or more")
         if not 0 < threshold <= 1:
             raise InputError(f"the threshold is {threshold}, but it must be above 0, and at most 1")
-        budget = math.floor(min(alpha * platform.processors + EXACT, MAX_VALUE))
+        given = math.floor(min(alpha * platform.processors + EXACT, MAX_VALUE))
         limit = math.floor(threshold * platform.processors + EXACT)
         choice = _Budget(
-            platform.processors, None if adaptive == "yes" else budget, limit, renewal == "start"
+            platform.processors,
+            None if adaptive == "yes" else given,
+            limit,
+            extra=budget == "extra",
+            at_starts=renewal == "start",
         )
         super().__init__(choice, backfilling)
 
@@ -94,14 +106,19 @@ class _Budget:
         Processors of all waiting jobs together; None: what follows from how many jobs there are.
     limit
         Processors of a job.
+    extra
+        Whether the first processor of each job does not count.
     at_starts
         Whether a start gives the others new sizes at once.
     """
 
-    def __init__(self, processors: int, budget: int | None, limit: int, at_starts: bool) -> None:
+    def __init__(
+        self, processors: int, budget: int | None, limit: int, *, extra: bool, at_starts: bool
+    ) -> None:
         self._processors = processors
         self._given = budget
         self._limit = limit
+        self._extra = extra
         self._at_starts = at_starts
         self._known: dict[int, Sizes] = {}
         self._chosen: dict[int, JobSize] = {}
@@ -143,6 +160,8 @@ class _Budget:
         budget = self._given
         if budget is None:
             budget = self._processors * waiting // (waiting + running + 1)
+        if self._extra:
+            budget += waiting
         # Each job needs a processor at least: of a longer queue none gets more.
         if not 0 < waiting < budget or self._limit <= 1:
             return

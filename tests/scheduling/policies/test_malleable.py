@@ -206,12 +206,22 @@ def test_other_criteria_are_the_oracles(policy, order):
 
 
 @pytest.mark.parametrize(
-    ("utilisation", "overhead", "times"),
-    [("1", "0", 2), ("1", "1", 3), ("0.5", "0", 1), ("0.25", "0.75", 1.25), ("0", "0.5", 1)],
+    ("contention", "utilisation", "overhead", "times"),
+    [
+        ("run", "1", "0", 2),
+        ("run", "1", "1", 3),
+        ("run", "0.5", "0", 1),
+        ("run", "0.25", "0.75", 1.25),
+        ("run", "0", "0.5", 1),
+        ("communication", "1", "1", 2),
+        ("communication", "0.5", "0", 1),
+        ("communication", "0.75", "1", 1.75),
+        ("communication", "0", "0.5", 1.5),
+    ],
 )
-def test_a_shrunk_job_takes_as_many_times_as_long(utilisation, overhead, times):
+def test_a_shrunk_job_takes_as_many_times_as_long(contention, utilisation, overhead, times):
     """Two jobs for one machine, both shrunk all the time: OV 0 and utilisation 1 double it."""
-    options = {"utilisation": utilisation, "overhead": overhead}
+    options = {"contention": contention, "utilisation": utilisation, "overhead": overhead}
     schedule = simulate(Workload.from_arrays([0, 0], 100, 8), 8, "fcfs_malleable", options=options)
     assert schedule.start_time.tolist() == [0, 0]
     assert schedule.finish_time.tolist() == [100 * times, 100 * times]

@@ -112,10 +112,11 @@ def test_highest_revenue_first_finds_strategy_a():
 # The oracle.
 
 
+@pytest.mark.parametrize("budget", ["total", "extra"])
 @pytest.mark.parametrize("renewal", ["instant", "start"])
 @pytest.mark.parametrize("backfilling", SELECTIONS)
 @pytest.mark.parametrize("convex", [True, False])
-def test_highest_revenue_first_does_what_the_oracle_does(convex, backfilling, renewal):
+def test_highest_revenue_first_does_what_the_oracle_does(convex, backfilling, renewal, budget):
     """On 150 random instances with random budgets and limits, also where speed-ups have dents."""
     for seed in seeds(150):
         m = 2 + seed % 9
@@ -124,11 +125,12 @@ def test_highest_revenue_first_does_what_the_oracle_does(convex, backfilling, re
         schedule = simulate(
             workload, m, "hrf",
             options={"alpha": alpha, "threshold": threshold, "backfilling": backfilling,
-                     "renewal": renewal},
+                     "renewal": renewal, "budget": budget},
         )  # fmt: skip
         expected = oracle.schedule_hrf(
             jobs, m, math.floor(alpha * m), math.floor(threshold * m),
             backfilling=backfilling == "aggressive", each_start=renewal == "start",
+            extra=budget == "extra",
         )  # fmt: skip
         assert outcome(schedule) == expected, seed
         assert violations(schedule) == []

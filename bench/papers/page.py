@@ -1,0 +1,226 @@
+"""Write docs/papers.md, and the README's sentence on the papers, from the kept verdicts.
+
+python bench/papers/page.py
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+# This folder comes last: it has a file that is called like the package.
+sys.path.sort(key=lambda folder: Path(folder).resolve() == Path(__file__).resolve().parent)
+sys.path.append(str(Path(__file__).resolve().parent))
+from _campaign import Row, newest, read
+from _verdicts import VERDICTS, count
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = ROOT / "docs" / "papers.md"
+README = ROOT / "README.md"
+SENTENCE = re.compile(r"Of \d+ distinct claims[^.]*\.")
+
+
+class Paper(NamedTuple):
+    """A campaign as a section of the page.
+
+    Parameters
+    ----------
+    name
+        Of the campaign.
+    title
+        Of the section.
+    source
+        The paper, or the chapter of the thesis.
+    setting
+        What was simulated, and what was not.
+    figures
+        Names of figures, and what they show.
+    """
+
+    name: str
+    title: str
+    source: str
+    setting: str
+    figures: dict[str, str]
+
+
+PAPERS = (
+    Paper(
+        "redirection",
+        "Redirection of heavy tasks",
+        "the thesis, chapter 3",
+        "20 instances of each of seven traces, with the parameters of table 3.2. An instance has "
+        "as many processors as its widest job has, divided by the mean number of processors of a "
+        "job: only so come out the processors of table 3.1.",
+        {"redirection_hpc2n": "Redirection on HPC2N, as figure 3.8 of the thesis"},
+    ),
+    Paper(
+        "moldable",
+        "Moldable jobs",
+        "S. Wu, Q. Tuo, H. Jin, C. Yan, Q. Weng: HRF, A Resource Allocation Scheme for Moldable "
+        "Jobs. Computing Frontiers 2015",
+        "60 workloads of the Cirne-Berman model at each load; the paper has one.",
+        {"moldable": "`hrf` and its rivals on 128 processors, as figures 5 to 7"},
+    ),
+    Paper(
+        "threads",
+        "Thread matrix",
+        "a study with SimGrid, about 2011: threads of jobs are allocated by horizontal scanning of "
+        "a matrix; the copy at hand has neither title nor authors",
+        "The paper tells nothing of its jobs. Claims are judged on jobs that were calibrated on "
+        "figure 8: 1 to 6 threads on 32 processors at a load of 70 %, threads of a job 50 to 100 % "
+        "as long as the longest. Its backfilling is EASY without reservations.",
+        {"threads": "Mean turnaround time, in percent of that of FCFS, as figures 5 to 8"},
+    ),
+)
+
+INTRODUCTION = """# What the papers say, and what we find
+
+`bench/papers/` repeats the experiments of the source papers, on the traces of the Parallel
+Workloads Archive where a paper names these. Each distinct claim of a paper has one line, with a
+verdict by the 95 % interval of our number (a paired bootstrap over the instances):
+
+- **reproduced**: the whole interval is where the claim wants it;
+- **contradicted**: no part of it is;
+- **undecided**: a part of it is, so that the number of instances does not decide;
+- **cannot be judged**: the workload is measurably not the paper's, or is not known.
+
+A claim on several things is reproduced if all are, and contradicted if one is. One in twenty
+intervals misses its number. The same claims on other traces, workloads and readings are in a second
+table for each paper, *beyond the paper*, which is not counted.
+
+The rows that the numbers come from are kept. `python bench/papers/threads.py --judge` makes the
+verdicts and this page of them, without a simulation; each script of `bench/papers/` does so for its
+own paper. The thesis is Machado Mendonça's: doctoral thesis, Grenoble, 2017. Its chapter 2 is
+SWDUAL, whose experiments are in [speed](speed.md#plans-on-real-searches).
+"""
+
+
+OLDER = """
+## Not judged so yet
+
+Three campaigns still have the older verdicts, without intervals, that count a claim once for each
+trace and reading: their tables are in `bench/results/0.5.0/papers`, with
+[chapters 4 and 5 of the thesis](../bench/results/0.5.0/papers/chapters_4_5.md) in numbers.
+
+- **Contiguity and locality** (the thesis, chapter 4; 512 instances of 300 Curie jobs on 512
+  processors). Compared with `basic`, the makespan of best effort contiguous is 0.02 % longer, of
+  forced contiguous 1.2 %, of forced local 0.1 %. On RICC forced placement even shortens it.
+- **Platform levels** (the thesis, chapter 5; six platforms, 30 instances). Best effort platform
+  level has a sum of flows 3 to 22 % smaller than `basic` on every platform. It is the best of the
+  best efforts on all platforms except Thunder. Forced platform level is better still.
+- **Virtual malleability** (G. Utrera, S. Tabik, J. Corbalán, J. Labarta: A Job Scheduling Approach
+  for Multi-core Clusters Based on Virtual Malleability. Euro-Par 2012). The gain depends on the
+  overhead of shrunk jobs, which no trace records. The mean response time compared with EASY is, on
+  SDSC-Blue, 19 % shorter with the paper's random overhead and 50 % shorter without overhead; on CTC
+  it is 20 % and 3 % longer.
+
+![Contiguity and locality](../bench/results/0.5.0/papers/contiguity_curie.svg)
+
+![Platform levels](../bench/results/0.5.0/papers/platform_level_bars.svg)
+
+![Virtual malleability](../bench/results/0.5.0/papers/malleable.svg)
+"""
+
+
+def kept(name: str, kind: str) -> list[Row]:
+    """Return a kept table of a campaign."""
+    return read(newest(name) / f"{name}_{kind}.csv")
+
+
+def sentence(verdicts: Iterable[Row]) -> str:
+    """Return what the README says."""
+    counts = count(verdicts)
+    reproduced, contradicted, undecided, unjudged = counts.values()
+    return (
+        f"Of {sum(counts.values())} distinct claims judged so far, {reproduced} are "
+        f"reproduced, {contradicted} contradicted, {undecided} undecided, and {unjudged} cannot be "
+        "judged."
+    )
+
+
+def page() -> str:
+    """Return the whole page."""
+    parts = [INTRODUCTION, *_summary()]
+    for paper in PAPERS:
+        folder = newest(paper.name).relative_to(ROOT)
+        parts += [f"\n## {paper.title}\n", f"From {paper.source}. {paper.setting}\n"]
+        parts += [
+            "| Place | The paper | Our reading | We find | Verdict |",
+            "|---|---|---|---|---|",
+            *(_line(row) for row in kept(paper.name, "verdicts")),
+        ]
+        parts += [
+            f"\nBeyond the paper ([numbers](../{(folder / paper.name).as_posix()}_beyond.csv)):\n",
+            "| Place | The paper | Reproduced | Contradicted | Undecided |",
+            "|---|---|---|---|---|",
+            *_grouped(kept(paper.name, "beyond")),
+        ]
+        for name, text in paper.figures.items():
+            parts.append(f"\n![{text}](../{(folder / name).as_posix()}.svg)")
+    return "\n".join(parts) + "\n" + OLDER
+
+
+def _summary() -> list[str]:
+    lines = [
+        f"| Paper | Claims | {' | '.join(verdict.capitalize() for verdict in VERDICTS)} |",
+        f"|---|---:|{'---:|' * len(VERDICTS)}",
+    ]
+    total: Counter[str] = Counter()
+    for paper in PAPERS:
+        counts = count(kept(paper.name, "verdicts"))
+        total.update(counts)
+        anchor = paper.title.lower().replace(" ", "-")
+        lines.append(f"| [{paper.title}](#{anchor}) | {_cells(counts)} |")
+    return [*lines, f"| **All** | {_cells(total)} |"]
+
+
+def _cells(counts: dict[str, int]) -> str:
+    numbers = [sum(counts.values()), *(counts[verdict] for verdict in VERDICTS)]
+    return " | ".join(str(number) for number in numbers)
+
+
+def _line(row: Row) -> str:
+    found = f"{row['number']} ({_instances(row)})"
+    verdict = f"**{row['verdict']}**: {row['reason']}"
+    said = f"“{row['quotation']}” ({row['where']})"
+    return _cell_line([row["place"], said, row["reading"], found, verdict])
+
+
+def _instances(row: Row) -> str:
+    return f"{row['instances']} instance{'s' * (row['instances'] != 1)}"
+
+
+def _grouped(rows: Sequence[Row]) -> list[str]:
+    """Return a line for each claim: its verdicts on the other workloads and readings."""
+    groups: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for row in rows:
+        group = groups.setdefault((row["place"], row["quotation"]), {})
+        group.setdefault(row["verdict"], []).append(row["where"])
+    return [
+        _cell_line([
+            place,
+            f"“{quotation}”",
+            *("; ".join(group.get(verdict, ())) for verdict in VERDICTS[:3]),
+        ])
+        for (place, quotation), group in groups.items()
+    ]  # fmt: skip
+
+
+def _cell_line(cells: Iterable[object]) -> str:
+    return "| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |"
+
+
+def write_page() -> None:
+    """Write the page, and the sentence of the README."""
+    PAGE.write_text(page())
+    every = [row for paper in PAPERS for row in kept(paper.name, "verdicts")]
+    README.write_text(SENTENCE.sub(sentence(every), README.read_text()))
+
+
+if __name__ == "__main__":
+    write_page()
