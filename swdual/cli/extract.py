@@ -98,7 +98,8 @@ def command(
     DB may also be a database of BLAST, MMseqs2 or DIAMOND.
 
     An ID is the first word of a header line. If no record has it, a part between bars also counts,
-    with or without its version: P01008 finds sp|P01008.1|ANT3_HUMAN.
+    with or without its version: P01008 finds sp|P01008.1|ANT3_HUMAN. Bars that BLAST writes around
+    an accession are passed over: ref|NP_000509.1| finds NP_000509.1.
 
     Records come in the order of the IDs, each once. If some IDs are not found, the others are
     written, an error lists the missing ones, and the exit code is 1.

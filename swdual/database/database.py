@@ -34,6 +34,7 @@ from swdual.database.lookup import (
     MAX_SUGGESTIONS,
     Matches,
     Names,
+    find_accession,
     find_records,
     similar_identifiers,
 )
@@ -718,9 +719,18 @@ class Database:
             If the header lines are damaged.
         """
         try:
-            return find_records(identifiers, self._names)
+            found = find_records(identifiers, self._names)
+            accessions = {
+                word: accession
+                for word, matches in found.items()
+                if not matches.best and (accession := find_accession(word)) is not None
+            }
+            others = find_records(accessions.values(), self._names)
         except ValueError as error:
             raise self._contradiction_error("section 'offsets'") from error
+        return found | {
+            word: Matches([], others[accession].exact) for word, accession in accessions.items()
+        }
 
     def select(self, identifiers: Iterable[str]) -> tuple[list[int], dict[str, UnknownIdentifier]]:
         """Return the records that some identifiers name, and an error for each unknown identifier.

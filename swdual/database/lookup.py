@@ -32,6 +32,8 @@ _BEFORE_A_PART = b"| \t"
 
 _VERSION = re.compile(r"\.[0-9]+\Z")
 
+_WITH_BARS = re.compile(r"[a-z]{2,3}\|([^|]+)\|[^|]*", re.ASCII)
+
 
 def find_index(word: str, identifiers: Sequence[str], what: str) -> int:
     """Return the index of the first identifier that a word names, as `Database.find` does.
@@ -134,6 +136,16 @@ def is_part(word: str, identifier: str) -> bool:
     (True, False)
     """
     return any(word in (part, _VERSION.sub("", part)) for part in identifier.split("|"))
+
+
+def find_accession(word: str) -> str | None:
+    """Return the accession in an identifier with bars, as BLAST's `sseqid` has them; else None.
+
+    >>> find_accession("ref|NP_000509.1|"), find_accession("NP_000509.1")
+    ('NP_000509.1', None)
+    """
+    match = _WITH_BARS.fullmatch(word)
+    return None if match is None else match[1]
 
 
 def find_records(words: Iterable[str], names: Names) -> dict[str, Matches]:

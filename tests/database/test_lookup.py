@@ -77,6 +77,16 @@ def test_a_part_between_bars_is_enough(database, word, record):
 
 
 @pytest.mark.parametrize(
+    ("word", "record"),
+    [("ref|NP_1.1|", 0), ("gb|NP_1.1|LOCUS", 0), ("sp|P2|X", None), ("NP_1.1|", None)],
+)
+def test_bars_around_an_accession_are_passed_over(word, record):
+    """As in a column `sseqid` of BLAST; the accession must be the whole identifier."""
+    database = named(["NP_1.1 one", "tr|P2|Y two"])
+    assert database.lookup([word])[word].best == ([] if record is None else [record])
+
+
+@pytest.mark.parametrize(
     "word",
     [
         *(

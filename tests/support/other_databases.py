@@ -42,10 +42,11 @@ def identifier(kind, *fields, is_open=True):
     return element(0xA0 | kind, element(0x30, parts, is_open=is_open), is_open=is_open)
 
 
-def accession(kind, word, version=None, name=None):
+def accession(kind, word, version=None, name=None, release=None):
     """Return an identifier with an accession."""
     fields = [] if name is None else [(0, text(name))]
-    fields += [(1, text(word))] + ([] if version is None else [(3, integer(version))])
+    fields += [(1, text(word))] + ([] if release is None else [(2, text(release))])
+    fields += [] if version is None else [(3, integer(version))]
     return identifier(kind, *fields)
 
 

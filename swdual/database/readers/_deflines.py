@@ -18,16 +18,17 @@ GROWTH = 3
 
 _SEQUENCE, _STRING, _INTEGER = 0x30, 0x1A, 0x02
 _TITLE, _IDS, _TAXID, _LINKS = 0xA0, 0xA1, 0xA2, 0xA4
-_LOCAL, _PIR, _PATENT, _GENERAL, _GI, _PRF, _PDB = 0, 6, 8, 10, 11, 13, 14
+_LOCAL, _PIR, _UNIPROT, _PATENT, _GENERAL, _GI, _PRF, _PDB = 0, 6, 7, 8, 10, 11, 13, 14
 _NUMBERS = (1, 2, 3)
 """The kinds of identifiers that are numbers: of GenInfo's backbone and import."""
 
 _ORDINAL = tuple(b"BL_ORD_ID")
+_REVIEWED, _UNREVIEWED, _OF_DATABASE = tuple(b"sp|"), tuple(b"tr|"), tuple(b"gnl|")
 
 _TAG, _LIMIT, _OPEN = 0, 1, 2
 """Columns of the stack: tag of an element; where it ends at the latest; whether zeros end it."""
 
-_SPACE, _DOT, _COLON, _GREATER, _UNDERSCORE, _BAR = 32, 46, 58, 62, 95, 124
+_SPACE, _DOT, _GREATER, _UNDERSCORE, _U, _BAR = 32, 46, 62, 95, 117, 124
 
 
 @native
@@ -100,7 +101,11 @@ def _write_version(
 def _write_identifier(
     data: NDArray[np.uint8], kind: int, fields: NDArray[np.int64], out: NDArray[np.uint8]
 ) -> int:
-    """Write an identifier as blastdbcmd prints it; return its bytes."""
+    """Write an identifier; return its bytes.
+
+    The form is that of the FASTA files of the kind: ``sp|P01013.1|OVALX_CHICK`` of UniProt,
+    ``gnl|db|tag``, the accession of NCBI's, as blastdbcmd prints it.
+    """
     n = 0
     if kind == _GI:
         out[0], out[1], out[2] = 103, 105, _BAR
@@ -115,9 +120,21 @@ def _write_identifier(
     if kind == _LOCAL or kind in _NUMBERS:
         return _write_field(data, fields, 0, out)
     if kind == _GENERAL:
-        n = _write_field(data, fields, 0, out)
-        out[n] = _COLON
+        for byte in _OF_DATABASE:
+            out[n] = byte
+            n += 1
+        n += _write_field(data, fields, 0, out[n:])
+        out[n] = _BAR
         return n + 1 + _write_field(data, fields, 1, out[n + 1 :])
+    if kind == _UNIPROT and fields[0, 1] > 0 and fields[1, 1] > 0:
+        # The release of TrEMBL's entries is "unreviewed"; Swiss-Prot's have another, or none.
+        is_unreviewed = fields[2, 1] > 0 and data[fields[2, 0]] == _U
+        for k in range(len(_REVIEWED)):
+            out[n] = _UNREVIEWED[k] if is_unreviewed else _REVIEWED[k]
+            n += 1
+        n += _write_version(data, fields, out[n:])
+        out[n] = _BAR
+        return n + 1 + _write_field(data, fields, 0, out[n + 1 :])
     if kind == _PATENT:
         n = _write_field(data, fields, 4, out)
         n += _write_field(data, fields, 5, out[n:])
@@ -194,7 +211,7 @@ def read_deflines(
     taxids: NDArray[np.uint32],
     taxid_ends: NDArray[np.int64],
 ) -> int:
-    """Write headers as blastdbcmd prints them, and taxonomy ids; return the wrong record, or -1.
+    """Write headers, and taxonomy ids; return the wrong record, or -1.
 
     Parameters
     ----------

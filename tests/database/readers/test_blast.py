@@ -127,7 +127,10 @@ def test_any_records_come_back(tmp_path_factory, records, kind, is_long):
 IDENTIFIERS = [
     ([other.accession(4, "AAA00003", 2, "LOCUS1")], "AAA00003.2"),
     ([other.gi(5), other.accession(5, "CAA1", 1)], "CAA1.1"),
-    ([other.accession(7, "P02232", None, "LGB1_VICFA")], "P02232"),
+    ([other.accession(7, "P02232", None, "LGB1_VICFA")], "sp|P02232|LGB1_VICFA"),
+    ([other.accession(7, "P01013", 1, "OVALX_CHICK", "reviewed")], "sp|P01013.1|OVALX_CHICK"),
+    ([other.accession(7, "A0A023", None, "A0A023_X", "unreviewed")], "tr|A0A023|A0A023_X"),
+    ([other.accession(7, "P02232", 2)], "P02232.2"),
     ([other.identifier(7, (0, other.text("ONLYNAME")))], "ONLYNAME"),
     ([other.accession(9, "NP_000001", 1)], "NP_000001.1"),
     ([other.accession(12, "BAA12345", 1)], "BAA12345.1"),
@@ -137,9 +140,9 @@ IDENTIFIERS = [
     ([other.accession(13, "1911111A")], "prf|1911111A|"),
     ([other.patent("US", "RE33188", 1)], "USRE33188_1"),
     ([other.patent("EP", "123", 2, key=1)], "EP123_2"),
-    ([other.general("mydb", "tag7")], "mydb:tag7"),
-    ([other.general("mydb", 123)], "mydb:123"),
-    ([other.general("SRA", "SRR000123.3.1")], "SRA:SRR000123.3.1"),
+    ([other.general("mydb", "tag7")], "gnl|mydb|tag7"),
+    ([other.general("mydb", 123)], "gnl|mydb|123"),
+    ([other.general("SRA", "SRR000123.3.1")], "gnl|SRA|SRR000123.3.1"),
     ([other.local("word")], "word"),
     ([other.local(55)], "55"),
     ([other.gi(77)], "gi|77"),
@@ -154,11 +157,11 @@ IDENTIFIERS = [
     ([other.pdb("2ABC", 32)], "2ABC"),
     ([other.general("BL_ORD_ID", 3)], ""),
 ]
-"""Identifiers, and how blastdbcmd 2.12 prints the best of them."""
+"""Identifiers, and the best of them as blastdbcmd 2.12 prints it, or blastp's `sseqid`."""
 
 
 @pytest.mark.parametrize("is_open", [True, False], ids=["open", "definite"])
-def test_identifiers_are_printed_as_blastdbcmd_prints_them(tmp_path, is_open):
+def test_identifiers_are_those_of_the_kind(tmp_path, is_open):
     """In one database, whose elements have a length or end with zeros."""
     headers = [
         other.header(other.defline("a title", *each, is_open=is_open), is_open=is_open)
@@ -537,11 +540,23 @@ def blast(*words):
     return done.stdout
 
 
+WITH_BARS = {
+    "P02232": "sp|P02232|LGB1_VICFA",
+    "P01013.1": "sp|P01013.1|OVALX_CHICK",
+    "mydb:tag7": "gnl|mydb|tag7",
+}
+"""Identifiers of `sample` that blastdbcmd prints without their bars, and blastp with them."""
+
+
 def printed_by_blastdbcmd(path):
-    """Return titles and letters as blastdbcmd prints them."""
+    """Return titles, with bars in identifiers, and letters, as blastdbcmd prints them."""
     text = blast("blastdbcmd", "-db", path, "-entry", "all", "-outfmt", "%f")
-    records = [record.split("\n", 1) for record in text.split("\n>")]
-    return [(title.lstrip(">\n").strip(), "".join(rest.split())) for title, rest in records]
+    records = []
+    for record in text.split("\n>"):
+        title, rest = record.split("\n", 1)
+        name, *more = title.lstrip(">\n").strip().split(" ", 1)
+        records.append((" ".join((WITH_BARS.get(name, name), *more)), "".join(rest.split())))
+    return records
 
 
 def sample(folder, kind):
