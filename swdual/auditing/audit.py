@@ -460,13 +460,14 @@ def run_audit(request: AuditRequest, truth: Truth) -> Audit:
     sample, queries, pairs = _draw(request, truth)
     listings = [each.take(np.isin(each.queries, queries)) for each in listings]
     limits = [_find_limit(request, table) for table in request.tables]
-    if pairs is None:
-        known = hits = truth.search(queries)
-    else:
-        known = truth.evaluate(*pairs)
-        hits = known.take(np.exp(known.log_evalues) <= request.cutoff)
-        hits = hits.take(np.lexsort((-hits.bits, hits.queries)))
+    known = truth.search(queries) if pairs is None else truth.evaluate(*pairs)
     others = Hits.concatenate([known, _evaluate_others(listings, limits, known, request, truth)])
+    # Only candidates are adjusted for composition. A pair that a table lists may be a hit all the
+    # same, and then belongs to the truth.
+    hits = others.take(np.exp(others.log_evalues) <= request.cutoff)
+    if pairs is not None:
+        hits = hits.take(_find_drawn(hits, pairs))
+    hits = hits.take(np.lexsort((-hits.bits, hits.queries)))
     tables = []
     labels = label_tables([table.path for table in request.tables])
     for label, table, listing, limit in zip(labels, request.tables, listings, limits, strict=True):
@@ -527,7 +528,7 @@ def _draw(
     return Sample("pairs", request.sample_pairs, truth.pairs, request.seed), everything, pairs
 
 
-def _find_drawn(listing: Listing, pairs: Pairs | None) -> NDArray[np.bool_]:
+def _find_drawn(listing: Listing | Hits, pairs: Pairs | None) -> NDArray[np.bool_]:
     """Return which pairs of a list were drawn, (pairs,)."""
     if pairs is None:
         return np.full(len(listing.queries), True)

@@ -237,7 +237,7 @@ def _count_disorder(
     """
     disorder, comparable = np.zeros(size, np.int64), np.zeros(size, np.int64)
     numbers, starts = np.unique(queries, return_index=True)
-    ends = np.append(starts[1:], len(queries))
+    ends = np.append(starts, len(queries))[1:]
     for number, start, end in zip(numbers.tolist(), starts.tolist(), ends.tolist(), strict=True):
         for k in range(start, end - 1):  # one row of all pairs at a time, as there may be many
             later_evalues, later_bits = log_evalues[k + 1 : end], bits[k + 1 : end]

@@ -24,9 +24,9 @@ from swdual.runtime.extras import install_command
 LEVEL = 0.95
 """At least this share of samples has an interval that covers the share in the population."""
 
-CLUSTER_LEVEL = 0.98
+CLUSTER_LEVEL = 0.99
 """The level that limits from a sample of queries are computed for: with few queries, the true level
-is up to 0.02 below it."""
+is some hundredths below it."""
 
 
 class Interval(NamedTuple):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from swdual.auditing.comparison import FOUND
 from swdual.auditing.layout import describe_truth, list_remarks, list_sections
 from swdual.format import print_bits, print_evalue
 from swdual.io import notebook
@@ -103,7 +104,7 @@ def _list_losses(audit: Audit) -> tuple[dict[str, list[Any]], int]:
     differs = np.concatenate(
         [
             np.append(
-                ~(np.abs(found.bits - audit.truth.bits) < found.unit),
+                (found.verdicts != FOUND) | (np.abs(found.bits - audit.truth.bits) >= found.unit),
                 np.full(len(found.extra), True),
             )
             for found in (each.comparison for each in audit.tables)

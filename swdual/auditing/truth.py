@@ -69,7 +69,8 @@ class Truth:
                 found[name] = f"{quote(name)} names several records of {targets.name}; {_RENAME}"
             else:
                 _, errors = targets.select([name])
-                found[name] = f"{targets.name} {errors[name].message}"
+                after = ":" if matches.partial else ""
+                found[name] = f"{targets.name}{after} {errors[name].message}"
         return found
 
     def facts(self) -> dict[str, str]:

@@ -18,10 +18,10 @@ TARGETS = {
     "all": FAMILY,
     "most": FAMILY[:30],
     "half": FAMILY[:20],
-    "part": FAMILY[:14],
+    "part": FAMILY[:5],
     "other": "GGGGGGGGGGGGGGGG",
 }
-QUERIES = {"q": FAMILY, "far": "PPPPPPPPWWWWPPPP"}
+QUERIES = {"q": FAMILY, "far": "PPPPPPPPPPPP"}
 
 HOSTILE = "</script><img/src=x/onerror=window.attacked=1>\"'${x}&lt;b&gt;é"
 

@@ -28,10 +28,10 @@ def population(seed, size, spread, share, alike):
 @pytest.mark.parametrize("spread", [0.5, 1.5])
 @pytest.mark.parametrize(("size", "drawn"), [(20, 10), (100, 20), (100, 50), (1000, 100)])
 def test_intervals_of_samples_of_queries_cover_the_full_count(size, drawn, spread, share, alike):
-    found, hits = population(3, size, spread, share, alike)
-    whole = found.sum() / hits.sum()
     covered = 0
     for seed in range(SEEDS):
+        found, hits = population(seed, size, spread, share, alike)
+        whole = found.sum() / hits.sum()
         chosen = np.random.default_rng(seed).choice(size, drawn, replace=False)
         low, high = cluster_interval(found[chosen], hits[chosen], size)
         assert 0 <= low <= high <= 1
@@ -54,11 +54,12 @@ def test_intervals_become_narrow_with_the_sample():
     found, hits = population(5, 400, 1, 0.8, 5)
     widths = []
     for drawn in (10, 40, 160, 360, 400):
-        low, high = cluster_interval(found[:drawn], hits[:drawn], 400)
-        widths.append(high - low)
+        draws = [np.random.default_rng(k).choice(400, drawn, replace=False) for k in range(20)]
+        limits = np.array([cluster_interval(found[draw], hits[draw], 400) for draw in draws])
+        widths.append(float((limits[:, 1] - limits[:, 0]).mean()))
     assert widths == sorted(widths, reverse=True)
     assert widths[-1] == 0
-    assert widths[-2] < 0.03
+    assert widths[-2] < 0.04
 
 
 def test_nothing_is_known_from_one_query():
@@ -67,7 +68,7 @@ def test_nothing_is_known_from_one_query():
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("size", [{"sample": 10}, {"sample_pairs": 15_000}], ids=str)
+@pytest.mark.parametrize("size", [{"sample": 4}, {"sample_pairs": 6_000}], ids=str)
 def test_intervals_of_a_sampled_audit_cover_the_full_count(adjusted, size):
     """A real table: all bins together, and each of them."""
     inputs = (adjusted.table, adjusted.queries, adjusted.database)
