@@ -79,7 +79,7 @@ def check_policy(
 def list_variants(plugin: PolicyPlugin) -> list[dict[str, Any]]:
     """Return the options with which a policy is tried: none, and each choice that is no default.
 
-    >>> list_variants(find_policy("easy"))
+    >>> list_variants(find_policy("easy"))[:3]
     [{}, {'by': 'processors'}, {'order': 'shortest'}]
     """
     return [

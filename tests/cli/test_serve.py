@@ -73,6 +73,7 @@ def test_the_missing_extra_is_named_with_the_command_that_installs_it(
 
 def test_a_client_without_httpx_is_told_how_to_install_it(run, database, monkeypatch):
     monkeypatch.delitem(sys.modules, "swdual.server.client", raising=False)
+    monkeypatch.delattr("swdual.server.client", raising=False)
     monkeypatch.setitem(sys.modules, "httpx", None)
     done = run("search", "q.fa", database, "--server", "http://127.0.0.1:1")
     assert done.code == 5

@@ -381,7 +381,7 @@ def test_results_that_are_taken_one_by_one_are_kept_too(many_tasks, path, databa
     results = iter_search(QUERIES, database, journal=path)
     first = [next(results), next(results)]
     results.close()
-    assert first == whole[:2]
+    assert first == [*whole[:2]]
     assert path.exists()
-    assert list(iter_search(QUERIES, database, journal=path, resume=True)) == whole[:]
+    assert list(iter_search(QUERIES, database, journal=path, resume=True)) == [*whole]
     assert not path.exists()

@@ -190,6 +190,9 @@ def kept(monkeypatch):
     class Book:
         path = None
 
+        def __init__(self, setting):
+            assert setting == ""
+
         def find(self, name, *_):
             return CostModel.from_dict({"simd": 1, "simd lanes=16": 0.25}[name])
 

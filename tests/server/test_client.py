@@ -9,6 +9,7 @@ import socket
 import pytest
 from support.formats import FORMATS, OF_A_RUN
 from support.servers import running_server
+from support.taxa import TWO_SPECIES, write_dump
 
 from swdual.database.makedb import makedb
 from swdual.server.limits import Limits
@@ -26,9 +27,10 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def database(folder):
     (folder / "t.fa").write_bytes(
-        b">t1 one\nMKVLAWGGHERMKV\n>t2 \xe9\nGGGGWW\n>t3\nACDEFGHIKLMNPQRSTVWYACD\n"
+        b">t1 one OX=9606\nMKVLAWGGHERMKV\n>t2 \xe9 OX=562\nGGGGWW\n>t3\nACDEFGHIKLMNPQRSTVWYACD\n"
     )
-    makedb([folder / "t.fa"], folder / "t.db").close()
+    taxonomy = write_dump(TWO_SPECIES, folder / "taxdump")
+    makedb([folder / "t.fa"], folder / "t.db", taxonomy=taxonomy).close()
     return folder / "t.db"
 
 
@@ -76,6 +78,9 @@ def test_every_format_has_the_same_bytes(both, name):
         ("q.fa", "t.db", "-f", "6 qseqid sseqid", "--comp-based-stats", "0", "--stats", "none"),
         ("-query", "q.fa", "-db", "t.db", "-outfmt", "7", "-seg", "yes", "-soft_masking", "true"),
         ("q.fa", "t.db", "-o", "-", "--max-hsps", "0", "--min-identity", "30"),
+        ("q.fa", "t.db", "--taxids", "9606,562", "-f", "6 std staxids sscinames"),
+        ("q.fa", "t.db", "-negative_taxids", "2", "--search-space", "database"),
+        ("q.fa", "t.db", "-f", "lca", "-k", "1"),
     ],
 )
 def test_options_have_the_same_effect(both, arguments):
@@ -100,6 +105,8 @@ def test_options_have_the_same_effect(both, arguments):
         ("q.fa", "t.db", "--db-hard-mask", "stored"),
         ("q.fa", "t.db", "--strand", "plus"),
         ("q.fa", "t.db", "-o", "hits.bam"),
+        ("q.fa", "t.db", "--taxids", "many"),
+        ("q.fa", "t.db", "--taxids", "7"),
         ("q.fa", "t.db", "-o", "q.fa", "--force"),
     ],
 )
