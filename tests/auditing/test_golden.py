@@ -12,10 +12,9 @@ from decimal import Decimal
 from itertools import combinations
 
 import pytest
+from support.golden_tables import golden_rows
 
 import swdual
-
-from .conftest import golden_rows
 
 EDGES = [1e-50, 1e-20, 1e-10, 1e-5, 1e-3, 1, 10]
 
