@@ -200,6 +200,25 @@ def test_sensitivity_of_another_program(tmp_path: Path, method: str) -> None:
     assert shares["family"][0] > 0.9
 
 
+@pytest.mark.parametrize("method", ["blastp", "diamond --sensitive", "mmseqs"])
+def test_audit_of_another_program(tmp_path: Path, method: str) -> None:
+    """The command of each program works, and its table is compared."""
+    if not shutil.which(method.split(maxsplit=1)[0]):
+        pytest.skip(f"{method} is not installed")
+    for name, source in (("queries20", "queries"), ("refprot14", "proteins")):
+        packed = gzip.compress((DATA / f"{source}.fasta").read_bytes())
+        (tmp_path / f"{name}.fasta.gz").write_bytes(packed)
+    command = [sys.executable, FOLDER / "audit.py", "--set", "proteomes", "--data", tmp_path]
+    command += ["--method", method, "--sample", "3", "--out", tmp_path]
+    subprocess.run(command, check=True, capture_output=True)
+    figures = json.loads((tmp_path / "audit.json").read_text())["sets"]["proteomes"]
+    assert (figures["queries"], figures["sample"]["population"]) == (3, 5)
+    best = figures["runs"][method]["bins"][0]
+    assert best["hits"] == best["found"] > 0
+    assert (tmp_path / "audit.svg").exists()
+    assert f"| `{method}` |" in (tmp_path / "audit.md").read_text()
+
+
 def _write_proteins(path: Path) -> None:
     """Write 100 random proteins of 100 to 200 residues, a fifth of them biased, gzip'ed FASTA."""
     random = np.random.default_rng(2)

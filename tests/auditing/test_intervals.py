@@ -75,7 +75,7 @@ def test_intervals_of_a_sampled_audit_cover_the_full_count(adjusted, size):
     adjust = "all" if "sample_pairs" in size else "candidates"  # pairs that are drawn are adjusted
     rows = swdual.audit(*inputs, evalue=10, adjust=adjust).summary()
     full = {row["evalues"]: row["share"] for row in rows}
-    assert 0.8 < full["all"] < 0.95
+    assert 0.7 < full["all"] < 0.95
     covered = dict.fromkeys(full, 0)
     for seed in range(SEEDS):
         rows = swdual.audit(*inputs, evalue=10, seed=seed, **size).summary()
