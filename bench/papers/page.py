@@ -59,6 +59,15 @@ PAPERS = (
         {"redirection_hpc2n": "Redirection on HPC2N, as figure 3.8 of the thesis"},
     ),
     Paper(
+        "contiguity",
+        "Contiguity and locality",
+        "the thesis, chapter 4",
+        "Instances of 300 random Curie jobs on 512 processors in clusters of 16, queued in random "
+        "order. Best effort contiguity takes the largest ranges first, as the program of the "
+        "thesis's author did.",
+        {"contiguity_curie": "Contiguity and locality on Curie, as figures 4.7 to 4.12"},
+    ),
+    Paper(
         "moldable",
         "Moldable jobs",
         "S. Wu, Q. Tuo, H. Jin, C. Yan, Q. Weng: HRF, A Resource Allocation Scheme for Moldable "
@@ -103,13 +112,10 @@ SWDUAL, whose experiments are in [speed](speed.md#plans-on-real-searches).
 OLDER = """
 ## Not judged so yet
 
-Three campaigns still have the older verdicts, without intervals, that count a claim once for each
+Two campaigns still have the older verdicts, without intervals, that count a claim once for each
 trace and reading: their tables are in `bench/results/0.5.0/papers`, with
-[chapters 4 and 5 of the thesis](../bench/results/0.5.0/papers/chapters_4_5.md) in numbers.
+[chapter 5 of the thesis](../bench/results/0.5.0/papers/chapter_5.md) in numbers.
 
-- **Contiguity and locality** (the thesis, chapter 4; 512 instances of 300 Curie jobs on 512
-  processors). Compared with `basic`, the makespan of best effort contiguous is 0.02 % longer, of
-  forced contiguous 1.2 %, of forced local 0.1 %. On RICC forced placement even shortens it.
 - **Platform levels** (the thesis, chapter 5; six platforms, 30 instances). Best effort platform
   level has a sum of flows 3 to 22 % smaller than `basic` on every platform. It is the best of the
   best efforts on all platforms except Thunder. Forced platform level is better still.
@@ -118,8 +124,6 @@ trace and reading: their tables are in `bench/results/0.5.0/papers`, with
   overhead of shrunk jobs, which no trace records. The mean response time compared with EASY is, on
   SDSC-Blue, 19 % shorter with the paper's random overhead and 50 % shorter without overhead; on CTC
   it is 20 % and 3 % longer.
-
-![Contiguity and locality](../bench/results/0.5.0/papers/contiguity_curie.svg)
 
 ![Platform levels](../bench/results/0.5.0/papers/platform_level_bars.svg)
 
