@@ -13,7 +13,6 @@ import gzip
 import io
 import multiprocessing
 import os
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -28,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from _report import RESULTS, table
+from _report import RESULTS
 
 from swdual.io.progress import progress_bar
 from swdual.planning.gantt import encode_figure
@@ -211,81 +210,6 @@ def write(path: Path, rows: Sequence[Row]) -> None:
     new.replace(path)
 
 
-class Claim(NamedTuple):
-    """What the thesis says, and what we found.
-
-    Parameters
-    ----------
-    figure, claim
-        Where the thesis says what.
-    where
-        The trace or platform.
-    found
-        Our numbers.
-    reproduced
-        Whether they agree.
-    """
-
-    figure: str
-    claim: str
-    where: str
-    found: str
-    reproduced: bool
-
-
-def report(
-    name: str,
-    claims: Iterable[Claim],
-    summary: Sequence[Row],
-    folder: Path | None,
-    shown: Sequence[str] = (),
-) -> None:
-    """Print the summary and the claims; write both into a folder, unless it is None.
-
-    Parameters
-    ----------
-    name
-        Of the campaign.
-    claims
-        In any order.
-    summary
-        Means over the instances.
-    folder
-        Where the files go.
-    shown
-        The columns of the summary to print; by default all.
-    """
-    claims = sorted(claims, key=lambda claim: [int(x) for x in re.findall(r"\d+", claim.figure)])
-    shown = shown or list(summary[0])
-    click.echo()
-    table([shown, *(texts(row[name] for name in shown) for row in summary)])
-    click.echo()
-    for (figure, claim), group in _grouped(claims).items():
-        held = sum(each.reproduced for each in group)
-        click.echo(f"{figure}: {claim}: {held} of {len(group)} reproduced")
-        for each in group:
-            verdict = "reproduced" if each.reproduced else "not reproduced"
-            click.echo(f"    {each.where}: {verdict}: {each.found}")
-    held = sum(claim.reproduced for claim in claims)
-    click.echo(f"\nswdual {__version__}: {held} of {len(claims)} claims reproduced")
-    if folder is not None:
-        write(folder / f"{name}_summary.csv", summary)
-        write(folder / f"{name}_claims.csv", [_verdict(claim) for claim in claims])
-        click.echo(f"written to {folder}")
-
-
-def _grouped(claims: Iterable[Claim]) -> dict[tuple[str, str], list[Claim]]:
-    groups: dict[tuple[str, str], list[Claim]] = {}
-    for claim in claims:
-        groups.setdefault((claim.figure, claim.claim), []).append(claim)
-    return groups
-
-
-def _verdict(claim: Claim) -> Row:
-    verdict = "reproduced" if claim.reproduced else "not reproduced"
-    return {**claim._asdict(), "reproduced": verdict}
-
-
 def texts(values: Iterable[object]) -> list[str]:
     return [f"{x:.5g}" if isinstance(x, float) else str(x) for x in values]
 
@@ -295,14 +219,6 @@ def column(rows: Iterable[Row], name: str, **where: Any) -> NDArray[np.float64]:
     return np.array(
         [row[name] for row in rows if all(row[k] == v for k, v in where.items())], np.float64
     )
-
-
-def results(keep: bool, out: Path | None) -> Path | None:
-    """Return the folder that results go to."""
-    folder = RESULTS / __version__ / "papers" if keep else out
-    if folder is not None:
-        folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 class Run(NamedTuple):
@@ -408,11 +324,6 @@ def check_traces(
             raise click.ClickException(
                 f"{folder} has no {files[name]}.swf.gz; name the folder of the traces by --traces"
             )
-
-
-def signed(ratio: float) -> str:
-    """Return a ratio as its difference from 1: +1.23 %."""
-    return f"{100 * (ratio - 1):+.2f} %"
 
 
 def options(values: Mapping[str, Any]) -> str:
