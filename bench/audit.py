@@ -200,7 +200,7 @@ def figure_of(sets: dict[str, dict[str, Any]]) -> Any:
 
     plt.style.use("swdual.charts")
     figure, axes = plt.subplots(
-        1, len(sets), figsize=(5.2 * len(sets), 4.2), sharey=True, squeeze=False
+        1, len(sets), figsize=(5 * len(sets) + 1.6, 4.2), sharey=True, squeeze=False
     )
     for ax, (name, figures) in zip(axes[0], sets.items(), strict=True):
         for number, (method, own) in enumerate(figures["runs"].items()):
@@ -217,7 +217,7 @@ def figure_of(sets: dict[str, dict[str, Any]]) -> Any:
         ax.tick_params(axis="x", rotation=40)
         ax.set_ylim(0, 103)
     axes[0, 0].set_ylabel("hits found, %")
-    axes[0, -1].legend(loc="lower left")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right center")
     return figure
 
 
