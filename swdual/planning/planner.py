@@ -220,6 +220,8 @@ def make_plan(
     InputError
         If there is no such planner, or it cannot plan for these numbers.
 
+    Examples
+    --------
     >>> plan = make_plan([2100] + 29 * [100], [950] + 29 * [44], cpus=3, gpus=1)
     >>> plan.makespan, plan.kinds[plan.workers[0]]
     (1000.0, 'gpu')

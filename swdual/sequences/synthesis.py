@@ -99,6 +99,8 @@ def synthesize_queries(
     count
         Number of queries.
 
+    Examples
+    --------
     >>> for header, sequence in synthesize_queries(100_000, count=2, seed=4):
     ...     print(header, len(sequence))
     query1 family=69 parent=syn000220 divergence=0.56 97
