@@ -120,6 +120,8 @@ def draw(seed, number):
         kind = str(rng.choice(["linear", "quadratic"]))
         penalty = Penalty(kind, float(rng.choice([1.0, 1.5, 2.0])))
     allocator, options = str(rng.choice(possible)), drawn_options(rng, policy, workload, platform)
+    if policy == "easy":
+        options = agreeing(options, registry.load(allocators.PACKAGE, allocator).FORCED)
     return Case(workload, platform, policy, allocator, options, penalty)
 
 
@@ -135,6 +137,21 @@ def drawn_options(rng, policy, workload, platform):
             else:
                 value = VALUES[own if own in VALUES else name](rng, workload, platform.processors)
             options[name] = type(option.default)(value)
+    return options
+
+
+def agreeing(options, forced):
+    """Return options of EASY without those that others exclude, or that need users of jobs."""
+    order, predictor = options.get("order"), options.get("predictor", "request")
+    if order == "shortest" or options.get("reserve_depth") == "all":
+        options.pop("backfill_order", None)
+        if options.get("reserve_depth") == "all" and order == "shortest":
+            del options["order"]
+    if predictor in ("last_two", "ave2") or forced:
+        options.pop("predictor", None)
+    elif predictor == "perfect":
+        options.pop("reserve_depth", None)
+        options.pop("by", None)
     return options
 
 
