@@ -64,7 +64,7 @@ def main(fasta: Path | None, residues: int, repeats: int, keep: bool) -> None:
     base = times["FASTA"]["median"]
     table(
         [
-            ("database", "seconds", "least", "most", "of FASTA"),
+            ("read by swdual", "seconds", "least", "most", "of FASTA"),
             *((k, t["median"], t["min"], t["max"], t["median"] / base) for k, t in times.items()),
         ]
     )
