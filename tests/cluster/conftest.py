@@ -21,7 +21,7 @@ BASES = np.frombuffer(b"ACGT", np.uint8)
 @pytest.fixture
 def many_shares(monkeypatch):
     """Searches are cut into many shares, though they take a moment only."""
-    monkeypatch.setattr(partition, "MIN_SHARE_SECONDS", 0.03)
+    monkeypatch.setattr(partition, "MIN_SHARE_SECONDS", 0.005)
 
 
 @pytest.fixture(scope="session")
