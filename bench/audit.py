@@ -141,7 +141,7 @@ def figures_of(found: Audit, runs: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 def markdown(sets: dict[str, dict[str, Any]]) -> str:
     """Return the tables of all sets."""
-    parts = []
+    parts = ["# Hits that other programs miss\n\n"]
     for name, figures in sets.items():
         first = next(iter(figures["runs"].values()))["bins"]
         parts.append(
