@@ -88,7 +88,7 @@ def simulate(
     make_engine: Any = Engine
     if power is not None and power.switches:
         if plugin.traits.malleable or workload.speedup is not None:
-            raise _refuse_switching(plugin.name)
+            raise _refuse_switching()
         begin = float(workload.submit_time[0]) if len(workload) else 0.0
         nodes = Nodes(power, platform, begin)
         make_engine = partial(SwitchingEngine, nodes=nodes, power=power)
@@ -529,14 +529,14 @@ class SwitchingEngine(Engine):
         return running
 
     def _resize(self, resize: Resize) -> None:
-        raise _refuse_switching(self._policy)
+        raise _refuse_switching()
 
     def _stop(self, stop: Stop) -> None:
-        raise _refuse_switching(self._policy)
+        raise _refuse_switching()
 
 
-def _refuse_switching(policy: str) -> InputError:
+def _refuse_switching() -> InputError:
     return InputError(
-        f"under {policy} jobs are stopped, resized or moldable, and idle nodes are only switched "
-        "off where jobs are not; leave idle_timeout out of the power model"
+        "the policy stops or resizes jobs, or they are moldable, and idle nodes are only switched "
+        "off where jobs run in one piece; leave idle_timeout out of the power model"
     )

@@ -599,7 +599,7 @@ def test_a_policy_for_other_jobs_names_the_option_that_makes_them(refuses, trace
         (("--power", "busy=1"), ["a power model needs idle, in watts"]),
         (
             ("--policy", "easy_malleable", "--power", "busy=1,idle=1,idle_timeout=1"),
-            ["under easy_malleable jobs are stopped", "leave idle_timeout out"],
+            ["the policy stops or resizes jobs", "leave idle_timeout out"],
         ),
         (("--penalty", "linear:x"), ["'x' is no number"]),
         (("--rules", "strict"), ["standard, thesis"]),
