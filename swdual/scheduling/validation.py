@@ -46,7 +46,8 @@ def _check_jobs(schedule: ScheduleData) -> Iterator[str]:
         "did not end when their work was done": ~schedule.killed & (np.abs(done - work) > exact),
         "were killed for no reason": schedule.killed & (work <= limit),
         "were killed too late or not at all": ~schedule.killed & (work > limit),
-        "start later than promised": schedule.start_time > schedule.promised,
+        "start later than promised": schedule.start_time
+        > schedule.promised + exact * schedule.malleable,
         "ran twice at a time": _find_overlaps(executions, jobs),
     }
     for what, jobs_of_it in wrong.items():
@@ -67,7 +68,7 @@ def _compute_needs(schedule: ScheduleData) -> tuple[NDArray[np.float64], NDArray
     workload, platform = schedule.workload, schedule.platform
     work, limit = workload.run_time, workload.requested_time
     counts = schedule.processors
-    if workload.speedup is not None:
+    if workload.speedup is not None and not schedule.malleable:
         pairs = zip(range(len(workload)), counts.tolist(), strict=True)
         ratios = np.array([workload.stretching(index, count) for index, count in pairs])
         work, limit = work * ratios, limit * ratios
@@ -83,7 +84,8 @@ def _check_allocations(schedule: ScheduleData) -> Iterator[str]:
     held, needed = executions.processors, workload.processors[executions.job]
     wrong = (held != needed) | (executions.rate != 1)
     if schedule.malleable:
-        wrong = (held < 1) | (held > needed) | ~((executions.rate > 0) & (executions.rate <= 1))
+        fastest = np.maximum(1.0, held / needed)
+        wrong = (held < 1) | ~((executions.rate > 0) & (executions.rate <= fastest))
     elif workload.speedup is not None:
         wrong = (held < 1) | (executions.rate != 1)
     if wrong.any():
