@@ -46,6 +46,7 @@ COLUMNS = ("start_time", "finish_time", "killed", "backfilled", "promised", "off
 VALUES = {
     "alpha": lambda rng, jobs, m: rng.choice([0.0, 0.5, 1.0, 3.0]),
     "dedicated": lambda rng, jobs, m: rng.integers(1, m),
+    "efficiency": lambda rng, jobs, m: rng.choice([0.0, 0.5, 0.8, 1.0]),
     "limits": lambda rng, jobs, m: rng.choice(["20", "5 30", "100 1000 10000"]),
     "malleable share": lambda rng, jobs, m: rng.choice([0.0, 20.0, 100.0]),
     "maximum": lambda rng, jobs, m: rng.choice([1.0, 1.5, 4.0, np.inf]),
@@ -57,7 +58,6 @@ VALUES = {
     "quantum": lambda rng, jobs, m: np.ceil(jobs.run_time.mean() * rng.choice([0.2, 1, 5])) + 1,
     "reserve_depth": lambda rng, jobs, m: rng.choice(["0", "1", "2", "7"]),
     "seed": lambda rng, jobs, m: rng.integers(100),
-    "serial": lambda rng, jobs, m: rng.choice([0.0, 0.1, 1.0]),
     "share": lambda rng, jobs, m: rng.choice([0.0, 0.02, 0.9]),
     "slack_factor": lambda rng, jobs, m: rng.choice([0.0, 1.0, 3.0]),
     "slots": lambda rng, jobs, m: rng.integers(1, 6),

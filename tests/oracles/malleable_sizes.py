@@ -1,13 +1,13 @@
 """The strategies min, pref, avg and keep_pref for malleable jobs, computed from their rules.
 
-An instance is a dict: ``processors``; ``strategy``; ``serial``, the serial part in Amdahl's law;
-and ``jobs``, each with ``submit``, ``run`` and ``request`` in seconds on its preferred size, and
-its sizes ``min``, ``pref`` and ``max``, all equal if it is rigid. What holds:
+An instance is a dict: ``processors``; ``strategy``; and ``jobs``, each with ``submit``, ``run`` and
+``request`` in seconds on its preferred size, its sizes ``min``, ``pref`` and ``max``, all equal if
+it is rigid, and ``serial``, the serial part in Amdahl's law. What holds:
 
 - In an instant jobs end, then jobs are submitted, then there is one pass: the first of the queue
   starts as long as there is room, others are backfilled, and running jobs get what is left.
-- A job keeps its minimum, in keep_pref its preferred size: running jobs are shrunk no further, and
-  the reservation counts these sizes, with run times on the smallest size that a job can come to.
+- The minimum of keep_pref is the preferred size.
+- The reservation counts minimum sizes, and run times on these.
 - The size with which a job starts, and who is shrunk and expanded first, are at the rules below.
 
 All is done with fractions. A result has ``start``, ``finish``, ``killed``, ``sizes`` (from when on
@@ -21,16 +21,15 @@ def simulate(instance):
     """Return the results of all jobs, in the order of the instance."""
     processors = instance["processors"]
     strategy = instance["strategy"]
-    serial = Fraction(instance["serial"])
     # j and i are indices of jobs everywhere.
     count = len(instance["jobs"])
     submit = [Fraction(job["submit"]) for job in instance["jobs"]]
     run = [Fraction(job["run"]) for job in instance["jobs"]]
     request = [Fraction(job["request"]) for job in instance["jobs"]]
-    least = [job["min"] for job in instance["jobs"]]
+    serial = [Fraction(job["serial"]) for job in instance["jobs"]]
     pref = [job["pref"] for job in instance["jobs"]]
     most = [job["max"] for job in instance["jobs"]]
-    keep = pref if strategy == "keep_pref" else least
+    least = pref if strategy == "keep_pref" else [job["min"] for job in instance["jobs"]]
 
     now = None
     pending = list(range(count))  # not yet submitted
@@ -43,12 +42,12 @@ def simulate(instance):
     sizes = [[] for _ in range(count)]
     reserved = [None] * count
 
-    def speedup(n):
-        return 1 / (serial + (1 - serial) / n)
+    def speedup(j, n):
+        return 1 / (serial[j] + (1 - serial[j]) / n)
 
     def rate(j, n):
         """Seconds of its run time that job j does in one second on n processors."""
-        return speedup(n) / speedup(pref[j])
+        return speedup(j, n) / speedup(j, pref[j])
 
     def work(j):
         return min(run[j], request[j])
@@ -82,7 +81,7 @@ def simulate(instance):
             return pref[j], 2
         if least[j] <= free_above_pref():
             return least[j], 3
-        if strategy == "pref" and least[j] <= free_above_least():
+        if least[j] <= free_above_least():
             return least[j], 4
         return None
 
@@ -124,13 +123,12 @@ def simulate(instance):
 
     def reservation(head):
         """(shadow time, extra) for a head that cannot start now."""
-        end = {i: now + (request[i] - done[i]) / rate(i, min(size[i], keep[i])) for i in size}
-        # A job below its kept size may grow up to it, so the kept size counts as taken.
-        available = processors - sum(keep[i] for i in size)
+        end = {i: now + (request[i] - done[i]) / rate(i, least[i]) for i in size}
+        available = processors - sum(least[i] for i in size)
         assert available < least[head]
         for instant in sorted(set(end.values())):
             # All jobs with this very end are added before the comparison.
-            available += sum(keep[i] for i in size if end[i] == instant)
+            available += sum(least[i] for i in size if end[i] == instant)
             if available >= least[head]:
                 return instant, available - least[head]
         raise AssertionError("the head does not fit even on the empty machine")
@@ -147,10 +145,10 @@ def simulate(instance):
             if choice is None:
                 continue
             n, rule = choice
-            if now + request[j] / rate(j, min(n, keep[j])) <= shadow:
+            if now + request[j] / rate(j, least[j]) <= shadow:
                 start_job(j, n, rule)
-            elif keep[j] <= extra:
-                extra -= keep[j]
+            elif least[j] <= extra:
+                extra -= least[j]
                 start_job(j, n, rule)
 
     def grow_in_order(order, ceiling):
@@ -204,8 +202,6 @@ def simulate(instance):
             if before.get(i) != size[i]:
                 sizes[i].append([now, size[i]])
             assert least[i] <= size[i] <= most[i]
-            # `before` lacks jobs started now: those were started with at least their least size.
-            assert size[i] >= min(before.get(i, least[i]), keep[i])
         assert free() >= 0
 
     return [

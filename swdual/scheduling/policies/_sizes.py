@@ -14,6 +14,8 @@ from swdual.scheduling.workload.workload import Workload
 MIN_COLUMN, MAX_COLUMN = "min_processors", "max_processors"
 """Columns of a workload with the sizes of each job."""
 
+Step = Literal[-1, 1]
+
 
 class Sizes:
     """Sizes of all jobs, and those that the running malleable jobs have now.
@@ -25,7 +27,7 @@ class Sizes:
     minimum, maximum
         (jobs,) their smallest and largest sizes; of rigid jobs both are the preferred one.
     serial
-        Part of the work on one processor that is serial, by Amdahl's law.
+        (jobs,) part of their work on one processor that is serial, by Amdahl's law.
 
     Attributes
     ----------
@@ -42,10 +44,10 @@ class Sizes:
         workload: Workload,
         minimum: NDArray[np.int64],
         maximum: NDArray[np.int64],
-        serial: float,
+        serial: NDArray[np.float64],
     ) -> None:
         self._workload = workload
-        self._serial = serial
+        self._serial: list[float] = serial.tolist()
         self.minimum: list[int] = minimum.tolist()
         self.preferred: list[int] = workload.processors.tolist()
         self.maximum: list[int] = maximum.tolist()
@@ -69,7 +71,7 @@ class Sizes:
         It is S(size) / S(preferred) for a speed-up S. By Amdahl's law and with a serial part s,
         S(n) is 1 / (s + (1 - s) / n).
         """
-        preferred, serial = self.preferred[index], self._serial
+        preferred, serial = self.preferred[index], self._serial[index]
         if size == preferred:
             return 1.0
         if self._workload.speedup is None:
@@ -79,51 +81,12 @@ class Sizes:
             rate = 1 / self._workload.stretching(index, size)
         return min(rate, max(1.0, size / preferred))  # which rounding may pass
 
-    def shrink(self, count: int, base: list[int], floor: list[int]) -> dict[int, int]:
-        """Return the new sizes of jobs that give up some processors, by index.
+    def resize_in_turn(
+        self, count: int, step: Step, base: list[int], limit: list[int]
+    ) -> dict[int, int]:
+        """Return the new sizes of jobs that get, or give up, as much as they can, by index.
 
-        Parameters
-        ----------
-        count
-            How many processors they give up.
-        base
-            The jobs that have most beyond these sizes give first, all they can.
-        floor
-            No job is shrunk below these sizes.
-        """
-        new = {}
-        for index in sorted(self.now, key=lambda index: (base[index] - self.now[index], index)):
-            given = min(count, max(0, self.now[index] - floor[index]))
-            if given:
-                new[index] = self.now[index] - given
-                count -= given
-        return new
-
-    def expand(self, count: int, base: list[int], limit: list[int]) -> dict[int, int]:
-        """Return the new sizes of jobs that get processors, by index.
-
-        Parameters
-        ----------
-        count
-            How many processors there are.
-        base
-            The jobs that have least beyond these sizes get first, all they can.
-        limit
-            No job is expanded beyond these sizes.
-        """
-        new = {}
-        for index in sorted(self.now, key=lambda index: (self.now[index] - base[index], index)):
-            got = min(count, max(0, limit[index] - self.now[index]))
-            if got:
-                new[index] = self.now[index] + got
-                count -= got
-        return new
-
-    def balance(self, count: int, step: Literal[-1, 1]) -> dict[int, int]:
-        """Return the new sizes of jobs that get, or give up, one processor after the other.
-
-        Each goes to the job with the smallest part of its range, (size - minimum) / (maximum -
-        minimum), or comes from the one with the greatest.
+        First get those that have least beyond a size, or give those that have most beyond it.
 
         Parameters
         ----------
@@ -131,6 +94,29 @@ class Sizes:
             How many processors.
         step
             1 to expand, -1 to shrink.
+        base
+            That size of each job.
+        limit
+            No job is resized beyond these sizes.
+        """
+        now, new = self.now, {}
+        for index in sorted(now, key=lambda index: (step * (now[index] - base[index]), index)):
+            moved = min(count, max(0, step * (limit[index] - now[index])))
+            if moved:
+                new[index] = now[index] + step * moved
+                count -= moved
+        return new
+
+    def resize_evenly(self, count: int, step: Step) -> dict[int, int]:
+        """Return the new sizes of jobs that get, or give up, one processor after the other.
+
+        Each goes to the job with the smallest part of its range, (size - minimum) / (maximum -
+        minimum), or comes from the one with the greatest.
+
+        Parameters
+        ----------
+        count, step
+            As for `resize_in_turn`.
         """
         limit = self.maximum if step > 0 else self.minimum
         new: dict[int, int] = {}
@@ -161,8 +147,10 @@ def draw_sizes(
     seed: int,
     minimum: float,
     maximum: float,
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return (jobs,) smallest and largest sizes; jobs that are not drawn are rigid.
+    efficiency: float,
+    keep_preferred: bool,
+) -> Sizes:
+    """Return the sizes of all jobs; those that are not drawn are rigid.
 
     Parameters
     ----------
@@ -171,7 +159,12 @@ def draw_sizes(
     share, seed
         Percentage of malleable jobs, and the seed of the draw.
     minimum, maximum
-        Parts of what a job requests, if the workload has no column of sizes.
+        Parts of what a job requests, where the workload has no column of sizes.
+    efficiency
+        Speed-up on the preferred size / that size. Jobs of one processor have the serial part of
+        those of two.
+    keep_preferred
+        The preferred size is the minimum.
 
     Raises
     ------
@@ -196,7 +189,13 @@ def draw_sizes(
                 f"processors <= {MAX_COLUMN}"
             )
     drawn = np.random.default_rng(seed).random(len(workload)) * 100 < share
-    return (
-        np.where(drawn, np.ceil(least), requested).astype(np.int64),
+    smaller = drawn & (not keep_preferred)
+    # s = (1 / e - 1) / (p - 1), at most 1.
+    loss = 1 - efficiency
+    serial = loss / np.maximum(efficiency * (np.maximum(2, requested) - 1), loss)
+    return Sizes(
+        workload,
+        np.where(smaller, np.ceil(least), requested).astype(np.int64),
         np.where(drawn, np.minimum(np.floor(most), processors), requested).astype(np.int64),
+        serial,
     )

@@ -1,28 +1,30 @@
 """EASY backfilling of jobs with minimum, preferred and maximum sizes: min, pref, avg, keep_pref.
 
 P. Zojer, J. Posner, T. Özden, "Evaluating malleable job scheduling in HPC clusters using real-world
-workloads", arXiv 2602.17318, 2026. Its abstract is what we had. The rules of min, pref and avg are
-those of the program of J. Posner, F. Hupfeld, P. Finnerty, "Enhancing supercomputer performance
-with malleable job scheduling strategies", PECS 2023 (projectwagomu/MalleableJobScheduling, the
-strategies with a common pool), where jobs start by EASY backfilling, then running jobs are shrunk
-to start more, then expanded on what is left. That is ours:
+workloads", arXiv 2602.17318, 2026. We had its abstract, and the thesis behind it: P. Zojer,
+"Elasticity for HPC clusters: a simulation-based analysis with real workloads", Kassel, 2025,
+section 3.1.2. The rules of min, pref and avg in detail are those of the program of J. Posner,
+F. Hupfeld, P. Finnerty, "Enhancing supercomputer performance with malleable job scheduling
+strategies", PECS 2023 (projectwagomu/MalleableJobScheduling, with a common pool). That is ours:
 
-- keep_pref is pref without its last resort: no running job is shrunk below its preferred size.
+- keep_pref, of which there are sentences only, is pref with the preferred size as the minimum.
 - Jobs are resized at once and at no cost. There, a job is resized when it comes to a point at which
   it can be, and the processors are kept for the job that is to start on them.
 - The queue is gone through once, and each job may shrink others. What is free counts, too.
-- The reservation of the head is that of EASY backfilling in the sizes that jobs cannot be denied:
-  the minimum, or in keep_pref the preferred size. Run times are those on the smallest size that
-  a job can come to have, as there. So a head starts no later than reserved. There, any job may
-  shrink others, also while the head waits, which can put it off for ever.
+- The reservation of the head is that of EASY backfilling in minimum sizes, which jobs cannot be
+  denied, and run times are those on the minimum, as there. So a head starts no later than reserved.
+  There, any job may shrink others, also while the head waits, which can put it off for ever.
 - In avg, a job's part of its range is that after each processor. There, its sign is wrong.
-- The requested size is the preferred one. In place of sizes by efficiency, the minimum and the
-  maximum are the options, or the columns ``min_processors`` and ``max_processors`` of the workload.
+- The requested size is the preferred one, as there. The minimum and the maximum are parts of it, or
+  the columns ``min_processors`` and ``max_processors`` of the workload. There, they follow from the
+  efficiency by Amdahl's law: 0.8 at the preferred size, 0.95 and 0.5 at the others, which are about
+  0.21 and 4 times that size.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -36,6 +38,7 @@ from swdual.scheduling.policies._malleable import refuse_forced
 from swdual.scheduling.policies._shadow import find_shadow_time
 from swdual.scheduling.policies._sizes import Sizes, draw_sizes
 from swdual.scheduling.policy import Decision, Option, Resize, Running, Start, View
+from swdual.scheduling.workload.workload import Workload
 
 MALLEABLE = True
 
@@ -60,10 +63,10 @@ OPTIONS = {
         "Largest size likewise, 1 or more, rounded down and no more than the platform has, if the "
         "workload has no column max_processors.",
     ),
-    "serial": Option(
-        0.0,
-        "Part of the work on one processor that is serial, by Amdahl's law; 0: the speed-up is "
-        "linear. Moldable jobs have a speed-up of their own.",
+    "efficiency": Option(
+        1.0,
+        "Speed-up on the processors requested / their number; each job has the serial part that "
+        "gives it by Amdahl's law. 1: linear. Moldable jobs have a speed-up of their own.",
     ),
 }
 
@@ -80,7 +83,8 @@ class Policy:
     - Expand: the other way round, min to the maximum, pref all to their preferred size first. avg
       gives each processor to the job with the smallest part of its range.
 
-    Of equal jobs the one that was submitted first comes first.
+    keep_pref is pref where no job has less than its preferred size. Of equal jobs the one that was
+    submitted first comes first.
     """
 
     def __init__(
@@ -92,98 +96,87 @@ class Policy:
         seed: int,
         minimum: float,
         maximum: float,
-        serial: float,
+        efficiency: float,
     ) -> None:
         refuse_forced(allocator)
         for name, value, low, high in (
             ("share", share, 0, 100),
             ("minimum", minimum, 0, 1),
             ("maximum", maximum, 1, np.inf),
-            ("serial", serial, 0, 1),
+            ("efficiency", efficiency, 0, 1),
             ("seed", seed, 0, np.inf),
         ):
             if not low <= value <= high:
                 bounds = f"{low} or more" if high == np.inf else f"between {low} and {high}"
                 raise InputError(f"{name} cannot be {value:g}: it is {bounds}")
         self._strategy = strategy
-        self._serial = serial
-        self._draw = {"share": share, "minimum": minimum, "maximum": maximum}
-        self._seed = seed
+        self._draw: Callable[[Workload, int], Sizes] | None = partial(
+            draw_sizes,
+            share=share,
+            seed=seed,
+            minimum=minimum,
+            maximum=maximum,
+            efficiency=efficiency,
+            keep_preferred=strategy == KEEP_PREF,
+        )
         self._sizes: Sizes
-        self._kept: list[int] | None = None
 
     def decide(self, view: View) -> Iterator[Decision]:
         """Yield the starts and resizes of an instant."""
-        if self._kept is None:
-            minimum, maximum = draw_sizes(
-                view.workload, view.platform.processors, seed=self._seed, **self._draw
-            )
-            self._sizes = Sizes(view.workload, minimum, maximum, self._serial)
-            sizes = self._sizes
-            self._kept = sizes.preferred if self._strategy == KEEP_PREF else sizes.minimum
+        if self._draw is not None:
+            self._sizes, self._draw = self._draw(view.workload, view.platform.processors), None
         for ended in view.ended:
             self._sizes.set(ended.job.index, 0)
         while view.queue:
             head = next(iter(view.queue.values()))
-            size, floor = self._choose(view, head)
+            size = self._choose(view, head)
             if not size:
-                yield from self._backfill(view, head, self._kept)
+                yield from self._backfill(view, head)
                 break
-            yield from self._start(view, head, size, floor, "started as the head of the queue")
+            yield from self._start(view, head, size, "started as the head of the queue")
         yield from self._expand(view)
 
-    def _choose(self, view: View, job: Job) -> tuple[int, list[int]]:
-        """Return the size at which a job would start, 0 if it finds no room, and others' floor."""
+    def _choose(self, view: View, job: Job) -> int:
+        """Return the size at which a job would start, 0 if it finds no room."""
         sizes, free = self._sizes, view.free_count
         least, preferred = sizes.minimum[job.index], job.processors
-        if self._strategy in (MIN, AVG):
-            return (least if least <= free + sizes.above_minimum else 0), sizes.minimum
-        if least <= free:
-            return min(preferred, free), sizes.preferred
-        for size in (preferred, least):
-            if size <= free + sizes.above_preferred:
-                return size, sizes.preferred
-        if self._strategy == PREF and least <= free + sizes.above_minimum:
-            return least, sizes.minimum
-        return 0, sizes.minimum
+        if self._strategy in (PREF, KEEP_PREF):
+            if least <= free:
+                return min(preferred, free)
+            if preferred <= free + sizes.above_preferred:
+                return preferred
+        return least if least <= free + sizes.above_minimum else 0
 
     def _start(
-        self,
-        view: View,
-        job: Job,
-        size: int,
-        floor: list[int],
-        why: str,
-        *,
-        backfilled: bool = False,
+        self, view: View, job: Job, size: int, why: str, *, backfilled: bool = False
     ) -> Iterator[Decision]:
         """Yield the resizes of others, and the start of a job."""
         sizes, needed = self._sizes, size - view.free_count
         if needed > 0:
             if self._strategy == AVG:
-                new = sizes.balance(needed, -1)
+                new = sizes.resize_evenly(needed, -1)
+            elif self._strategy == MIN:
+                new = sizes.resize_in_turn(needed, -1, sizes.minimum, sizes.minimum)
             else:
-                base = sizes.minimum if self._strategy == MIN else sizes.preferred
-                new = sizes.shrink(needed, base, floor)
+                enough = needed <= sizes.above_preferred
+                floor = sizes.preferred if enough else sizes.minimum
+                new = sizes.resize_in_turn(needed, -1, sizes.preferred, floor)
             yield from self._resize(view, new, f"shrunk for job {job.number}")
-        view.note(job, f"{why} on {pluralize(size, 'processor', 'processors')}")
+        view.note(job, f"{why} on {_count(size)}")
         sizes.set(job.index, size)
         yield Start(job, None, backfilled, width=size, rate=sizes.rate(job.index, size))
 
     def _expand(self, view: View) -> Iterator[Resize]:
         """Yield which jobs get the processors that are left."""
-        sizes = self._sizes
-        why = "expanded on what is left"
-        if not view.free_count:
-            return
+        sizes, why = self._sizes, "expanded on what is left"
         if self._strategy == AVG:
-            yield from self._resize(view, sizes.balance(view.free_count, 1), why)
+            yield from self._resize(view, sizes.resize_evenly(view.free_count, 1), why)
         elif self._strategy == MIN:
-            new = sizes.expand(view.free_count, sizes.minimum, sizes.maximum)
+            new = sizes.resize_in_turn(view.free_count, 1, sizes.minimum, sizes.maximum)
             yield from self._resize(view, new, why)
         else:
             for limit in (sizes.preferred, sizes.maximum):
-                new = sizes.expand(view.free_count, sizes.preferred, limit)
+                new = sizes.resize_in_turn(view.free_count, 1, sizes.preferred, limit)
                 yield from self._resize(view, new, why)
 
     def _resize(self, view: View, new: dict[int, int], why: str) -> Iterator[Resize]:
@@ -197,17 +190,18 @@ class Policy:
                 assert chosen is not None, "only a forced allocator refuses free processors"
                 held = sets.union(running.processors, chosen)
             self._sizes.set(index, size)
-            view.note(running.job, f"{why}: {pluralize(size, 'processor', 'processors')}")
+            view.note(running.job, f"{why}: {_count(size)}")
             yield Resize(running.job, held, self._sizes.rate(index, size))
 
-    def _backfill(self, view: View, head: Job, kept: list[int]) -> Iterator[Decision]:
+    def _backfill(self, view: View, head: Job) -> Iterator[Decision]:
         """Yield the starts behind a head that finds no room, which do not delay it."""
-        free = view.platform.processors - sum(kept[index] for index in view.running)
+        sizes, least = self._sizes, self._sizes.minimum
         ends = sorted(
-            (self._slowest_end(view, running, kept), index, kept[index])
+            (self._latest_end(view, running), index, least[index])
             for index, running in view.running.items()
         )
-        shadow, extra = find_shadow_time(ends, self._sizes.minimum[head.index], free)
+        free = view.platform.processors - sum(released for _, _, released in ends)
+        shadow, extra = find_shadow_time(ends, least[head.index], free)
         view.promise(head, shadow)
         view.note(
             head, f"head of the queue: {self._explain(view, head)}; reserved at {seconds(shadow)}"
@@ -215,37 +209,39 @@ class Policy:
         for job in [*view.queue.values()]:
             if job is head:
                 continue
-            size, floor = self._choose(view, job)
+            index = job.index
+            size = self._choose(view, job)
             if not size:
                 if view.watching:
                     view.note(job, f"not backfilled: {self._explain(view, job)}")
                 continue
-            index = job.index
-            rate = self._sizes.rate(index, min(size, kept[index]))
-            beyond = view.now + job.requested_time / rate > shadow
-            if beyond and kept[index] > extra:
-                view.note(
-                    job,
-                    f"not backfilled: may run beyond {seconds(shadow)}, when the head of the queue "
-                    f"starts, which leaves {pluralize(extra, 'processor', 'processors')}",
-                )
-                continue
-            if beyond:
-                extra -= kept[index]
+            if view.now + job.requested_time / sizes.rate(index, least[index]) > shadow:
+                if least[index] > extra:
+                    view.note(
+                        job,
+                        f"not backfilled: may run beyond {seconds(shadow)}, when the head of the "
+                        f"queue starts, which then leaves {_count(extra)}",
+                    )
+                    continue
+                extra -= least[index]
             why = f"backfilled: job {head.number}, the head, keeps its reservation;"
-            yield from self._start(view, job, size, floor, why, backfilled=True)
+            yield from self._start(view, job, size, why, backfilled=True)
 
-    def _slowest_end(self, view: View, running: Running, kept: list[int]) -> float:
-        """Return when a running job ends at the latest, if it is shrunk as far as it can be."""
-        index = running.job.index
-        size, now = self._sizes.now.get(index, kept[index]), view.now
-        if size <= kept[index]:
+    def _latest_end(self, view: View, running: Running) -> float:
+        """Return when a running job ends at the latest if it is shrunk to its minimum now."""
+        sizes, index = self._sizes, running.job.index
+        least = sizes.minimum[index]
+        if sizes.now.get(index, least) == least:
             return running.latest_end
-        slower = running.rate / self._sizes.rate(index, kept[index])
-        return now + (running.latest_end - now) * slower
+        left = (running.latest_end - view.now) * running.rate
+        return view.now + left / sizes.rate(index, least)
 
     def _explain(self, view: View, job: Job) -> str:
-        sizes = self._sizes
-        spare = sizes.above_preferred if self._strategy == KEEP_PREF else sizes.above_minimum
-        needed = pluralize(sizes.minimum[job.index], "processor", "processors")
-        return f"needs {needed}, {view.free_count:,} are free, and others could give {spare:,}"
+        return (
+            f"needs {_count(self._sizes.minimum[job.index])}, {view.free_count:,} are free, and "
+            f"others could give {self._sizes.above_minimum:,}"
+        )
+
+
+def _count(processors: int) -> str:
+    return pluralize(processors, "processor", "processors")
