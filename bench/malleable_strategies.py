@@ -24,6 +24,7 @@ from _report import RESULTS, save_rows, table
 from swdual.planning.gantt import encode_figure
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.policies.malleable import OPTIONS
+from swdual.scheduling.schedule import Schedule
 from swdual.scheduling.workload.swf import read_swf
 from swdual.version import __version__
 
@@ -31,115 +32,117 @@ TRACES = {"KTH-SP2-1996-2.1-cln": 100, "CTC-SP2-1996-3.1-cln": 338, "SDSC-SP2-19
 """The traces, and their processors."""
 
 SHARES = (20, 50, 100)
-SERIALS = (0.0, 0.02)
-METRICS = ("mean_waiting_time", "mean_turnaround_time", "mean_bounded_slowdown", "utilisation")
+STRATEGIES = OPTIONS["strategy"].choices
+MODELS = {
+    "linear": {},
+    "Amdahl": {"efficiency": 0.8, "minimum": 0.21, "maximum": 4.0},
+}
+"""How jobs may be resized, and how fast they are then, as options of the policy."""
+
+KEYS = ("trace", "model", "strategy", "share")
+FIGURES = ("waiting", "running", "turnaround", "bounded_slowdown", "utilisation")
+"""Mean seconds that jobs waited, ran, and were there; the mean slowdown; processors held."""
+
 NAME = "malleable_strategies"
 
 Row = dict[str, Any]
 
 
-def measure(folder: Path, trace: str, serials: list[float], draws: int, jobs: int) -> Iterator[Row]:
-    """Yield the metrics of EASY, and those of each strategy, serial part, share and draw."""
+def measure(folder: Path, trace: str, draws: int, jobs: int) -> Iterator[Row]:
+    """Yield the figures of EASY, and those of each model, strategy, share and draw."""
     workload = read_swf(folder / f"{trace}.swf.gz")
-    workload, processors = workload[: jobs or None], TRACES[trace]
-    for serial in serials:
-        for strategy in ("easy", *OPTIONS["strategy"].choices):
-            easy = strategy == "easy"
-            for share in (0,) if easy else SHARES:
-                for seed in range(1 if share in (0, 100) else draws):
-                    options = {"strategy": strategy, "share": share, "seed": seed, "serial": serial}
-                    schedule = simulate(
-                        workload,
-                        processors,
-                        "easy" if easy else "malleable",
-                        options={} if easy else options,
-                    )
-                    values = schedule.metrics
-                    yield {
-                        "trace": trace,
-                        "jobs": len(workload),
-                        **options,
-                        **{name: values[name] for name in METRICS},
-                    }
+    workload = workload[: jobs or None]
+
+    def row(model: str, strategy: str, share: int, seed: int, schedule: Schedule) -> Row:
+        values = schedule.metrics
+        waiting, there = values["mean_waiting_time"], values["mean_turnaround_time"]
+        found = (waiting, there - waiting, there)
+        rest = (values["mean_bounded_slowdown"], values["utilisation"])
+        return {
+            **dict(zip(KEYS, (trace, model, strategy, share), strict=True)),
+            "seed": seed,
+            **dict(zip(FIGURES, (*found, *rest), strict=True)),
+            "resizes": len(schedule.interrupted) / len(workload),
+        }
+
+    processors = TRACES[trace]
+    yield row("", "easy", 0, 0, simulate(workload, processors, "easy"))
+    for model, options in MODELS.items():
+        for strategy in STRATEGIES:
+            for share in SHARES:
+                for seed in range(1 if share == 100 else draws):
+                    given = {"strategy": strategy, "share": share, "seed": seed, **options}
+                    schedule = simulate(workload, processors, "malleable", options=given)
+                    yield row(model, strategy, share, seed, schedule)
 
 
 def summarise(rows: list[Row]) -> Iterator[Row]:
-    """Yield the ratios of each strategy and share to EASY: the mean of all draws."""
-    easy = {(row["trace"], row["serial"]): row for row in rows if row["strategy"] == "easy"}
-    for key in dict.fromkeys(
-        (row["trace"], row["serial"], row["strategy"], row["share"])
-        for row in rows
-        if row["strategy"] != "easy"
-    ):
-        names = ("trace", "serial", "strategy", "share")
-        mine = [row for row in rows if tuple(row[name] for name in names) == key]
-        base = easy[key[:2]]
-        ratios = np.array([[row[name] / base[name] for name in METRICS] for row in mine])
+    """Yield the ratios to EASY, and the resizes of a job, in the mean of all draws."""
+    easy = {row["trace"]: row for row in rows if row["strategy"] == "easy"}
+    others = [row for row in rows if row["strategy"] != "easy"]
+    for key in dict.fromkeys(tuple(row[name] for name in KEYS) for row in others):
+        mine = [row for row in others if tuple(row[name] for name in KEYS) == key]
+        base = easy[key[0]]
         yield {
-            **dict(zip(names, key, strict=True)),
-            **dict(zip(METRICS, ratios.mean(0).tolist(), strict=True)),
+            **dict(zip(KEYS, key, strict=True)),
+            **{name: float(np.mean([row[name] / base[name] for row in mine])) for name in FIGURES},
+            "resizes": float(np.mean([row["resizes"] for row in mine])),
         }
 
 
 def draw(found: list[Row]) -> Any:
-    """Return a picture: mean turnaround time over EASY's by share, a line for each strategy."""
+    """Return a picture: time that jobs wait and run, over EASY's, by share and strategy."""
     import matplotlib.pyplot as plt
 
     plt.style.use("swdual.charts")
-    traces, serials = (
-        list(dict.fromkeys(row[name] for row in found)) for name in ("trace", "serial")
-    )
+    traces = list(dict.fromkeys(row["trace"] for row in found))
+    figures = {"waiting": "waiting time", "running": "run time", "turnaround": "turnaround time"}
     figure, axes = plt.subplots(
-        len(serials),
         len(traces),
-        figsize=(3.2 * len(traces) + 1.4, 2.9 * len(serials) + 0.4),
+        len(figures),
+        figsize=(9.6, 2.7 * len(traces) + 0.6),
         sharex=True,
-        sharey=True,
         squeeze=False,
         layout="constrained",
     )
-    for line, serial in zip(axes, serials, strict=True):
-        for ax, trace in zip(line, traces, strict=True):
-            for number, strategy in enumerate(OPTIONS["strategy"].choices):
-                key = (trace, serial, strategy)
-                mine = [r for r in found if (r["trace"], r["serial"], r["strategy"]) == key]
-                ax.plot(
-                    [0, *(row["share"] for row in mine)],
-                    [1, *(row["mean_turnaround_time"] for row in mine)],
-                    marker="os^v"[number],
-                    label=strategy,
-                )
-            speed_up = f"serial part {serial:g}" if serial else "linear speed-up"
-            ax.set_title(f"{trace.rsplit('-', 2)[0]}, {speed_up}", fontsize="medium")
+    for line, trace in zip(axes, traces, strict=True):
+        for ax, (name, title) in zip(line, figures.items(), strict=True):
+            for number, strategy in enumerate(STRATEGIES):
+                for model, style in zip(MODELS, ("-", ":"), strict=True):
+                    key = (trace, model, strategy)
+                    mine = [row for row in found if tuple(row[k] for k in KEYS[:3]) == key]
+                    ax.plot(
+                        [0, *(row["share"] for row in mine)],
+                        [1, *(row[name] for row in mine)],
+                        style,
+                        color=f"C{number}",
+                        marker="os^v"[number],
+                        label=f"{strategy}, {model}",
+                    )
+            ax.set_title(f"{trace.rsplit('-', 2)[0]}: {title}", fontsize="medium")
             ax.grid(axis="y")
             ax.set_ylim(0, None)
-        line[0].set_ylabel("turnaround time / EASY's")
+            ax.set_xticks([0, *SHARES])
+        line[0].set_ylabel("divided by EASY's")
     for ax in axes[-1]:
         ax.set_xlabel("malleable jobs (%)")
-        ax.set_xticks([0, *SHARES])
-    axes[0][0].legend()
+    handles, labels = axes[0][0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=len(STRATEGIES))
     return figure
 
 
 @click.command()
 @click.argument("folder", type=click.Path(exists=True, path_type=Path))
 @click.option("--only", default="", help="Traces whose names contain this.")
-@click.option("--serial", "serials", type=float, multiple=True, default=SERIALS, show_default=True)
 @click.option("--draws", type=int, default=5, show_default=True)
 @click.option("--jobs", type=int, default=0, help="First jobs of each trace; 0: all.")
 @click.option("--keep", is_flag=True, help="Keep the rows and a picture in bench/results.")
-def main(
-    folder: Path, only: str, serials: tuple[float, ...], draws: int, jobs: int, keep: bool
-) -> None:
-    """Print means of waiting time, turnaround time and slowdown, and utilisation, over EASY's."""
-    rows = [
-        row
-        for trace in TRACES
-        if only in trace
-        for row in measure(folder, trace, list(serials), draws, jobs)
-    ]
+def main(folder: Path, only: str, draws: int, jobs: int, keep: bool) -> None:
+    """Print how long jobs wait and run, slowdown and utilisation, over EASY's."""
+    chosen = [trace for trace in TRACES if only in trace]
+    rows = [row for trace in chosen for row in measure(folder, trace, draws, jobs)]
     found = list(summarise(rows))
-    click.echo(f"swdual {__version__}, divided by easy")
+    click.echo(f"swdual {__version__}, divided by easy; resizes of a job")
     table([tuple(found[0]), *(tuple(row.values()) for row in found)])
     save_rows(NAME, rows, kept=keep)
     if keep:

@@ -5,20 +5,20 @@ workloads", arXiv 2602.17318, 2026. We had its abstract, and the thesis behind i
 "Elasticity for HPC clusters: a simulation-based analysis with real workloads", Kassel, 2025,
 section 3.1.2. The rules of min, pref and avg in detail are those of the program of J. Posner,
 F. Hupfeld, P. Finnerty, "Enhancing supercomputer performance with malleable job scheduling
-strategies", PECS 2023 (projectwagomu/MalleableJobScheduling, with a common pool). That is ours:
+strategies", PECS 2023 (projectwagomu/MalleableJobScheduling, with a common pool).
 
-- keep_pref, of which there are sentences only, is pref with the preferred size as the minimum.
-- Jobs are resized at once and at no cost. There, a job is resized when it comes to a point at which
-  it can be, and the processors are kept for the job that is to start on them.
-- The queue is gone through once, and each job may shrink others. What is free counts, too.
-- The reservation of the head is that of EASY backfilling in minimum sizes, which jobs cannot be
-  denied, and run times are those on the minimum, as there. So a head starts no later than reserved.
-  There, any job may shrink others, also while the head waits, which can put it off for ever.
-- In avg, a job's part of its range is that after each processor. There, its sign is wrong.
-- The requested size is the preferred one, as there. The minimum and the maximum are parts of it, or
-  the columns ``min_processors`` and ``max_processors`` of the workload. There, they follow from the
-  efficiency by Amdahl's law: 0.8 at the preferred size, 0.95 and 0.5 at the others, which are about
-  0.21 and 4 times that size.
+Ours is the following. keep_pref, of which there are sentences only, is pref with the preferred size
+as the minimum. Jobs are resized at once and at no cost; there, a job is resized when it comes to a
+point at which it can be, and the processors are kept for the job that is to start on them. The
+queue is gone through once, each job may shrink others, and what is free counts, too. The
+reservation of the head is that of EASY backfilling in minimum sizes, which jobs cannot be denied,
+with run times on the minimum, as there, so that a head starts no later than reserved; there, any
+job may shrink others, also while the head waits, which can put it off for ever. In avg, the part of
+its range that a job has is that after each processor; there, its sign is wrong.
+
+The requested size is the preferred one, as there. The minimum and the maximum are parts of it, or
+columns of the workload; there, they follow from the efficiency by Amdahl's law: 0.8 at the
+preferred size, 0.95 and 0.5 at the others, which are about 0.21 and 4 times that size.
 """
 
 from __future__ import annotations
