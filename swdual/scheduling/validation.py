@@ -29,10 +29,15 @@ def _check_jobs(schedule: ScheduleData) -> Iterator[str]:
     jobs, submit_time = len(schedule), schedule.workload.submit_time
     lasted = executions.kept * executions.rate * (executions.end - executions.start)
     done = np.bincount(executions.job, weights=lasted, minlength=jobs)
-    # A duration is a difference of times, each known to its last digit.
+    # A duration is a difference of times, each known to its last digit; so is what is done in it,
+    # times the rate.
     parts = np.bincount(executions.job, minlength=jobs)
     latest = np.max(np.abs(schedule.finish_time), initial=1.0, where=parts > 0)
-    exact = 8 * (1 + parts) * np.spacing(latest)
+    fastest = np.ones(jobs)
+    np.maximum.at(fastest, executions.job, executions.rate)
+    exact = 8 * (1 + parts) * fastest * np.spacing(latest)
+    # A promise rests on the ends of others, which are no more exact where they are resized.
+    late = np.max(exact, initial=0.0) if schedule.malleable else 0.0
     first = np.full(jobs, np.inf)
     np.minimum.at(first, executions.job, executions.start)
     work, limit = _compute_needs(schedule)
@@ -46,8 +51,7 @@ def _check_jobs(schedule: ScheduleData) -> Iterator[str]:
         "did not end when their work was done": ~schedule.killed & (np.abs(done - work) > exact),
         "were killed for no reason": schedule.killed & (work <= limit),
         "were killed too late or not at all": ~schedule.killed & (work > limit),
-        "start later than promised": schedule.start_time
-        > schedule.promised + exact * schedule.malleable,
+        "start later than promised": schedule.start_time > schedule.promised + late,
         "ran twice at a time": _find_overlaps(executions, jobs),
     }
     for what, jobs_of_it in wrong.items():

@@ -186,6 +186,15 @@ def test_rounding_makes_no_job_faster_than_linear():
             assert rates[requested - 1] == 1
 
 
+def test_late_times_of_fast_jobs_are_rounded_no_more_than_they_must():
+    """The last digit of a time is worth 64 times as much work on 64 times the processors."""
+    rng = np.random.default_rng(2)
+    workload = Workload.from_arrays(1e9 + rng.uniform(0, 1e5, 60), rng.uniform(1, 1e4, 60), 1)
+    schedule = simulate(workload, 64, "malleable", options={"maximum": np.inf})
+    assert schedule.executions.rate.max() == 64
+    assert violations(schedule) == []
+
+
 def test_each_decision_is_explained():
     workload = Workload.from_arrays([0, 0, 1, 2, 2], [100, 100, 50, 50, 400], [4, 6, 11, 1, 1])
     options = {"strategy": "min", "maximum": 1}
