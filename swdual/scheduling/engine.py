@@ -184,7 +184,7 @@ class Engine:
     policy
         What the policy is called.
     malleable
-        Whether jobs may run on fewer processors than they need, and more slowly.
+        Whether jobs may run on other numbers of processors than they need, at another rate.
 
     Attributes
     ----------
@@ -399,7 +399,7 @@ class Engine:
         """Return the seconds a job runs on these processors, and those after which it is killed."""
         count = sets.count(processors)
         work, limit = job.run_time, job.requested_time
-        if count != job.processors:
+        if count != job.processors and not self._malleable:  # malleable jobs run at a rate
             ratio = self.workload.stretching(job.index, count)
             work, limit = work * ratio, limit * ratio
         if self._penalty is not None:
@@ -419,7 +419,7 @@ class Engine:
         count = sets.count(running.processors)
         fits = count == job.processors and running.rate == 1.0
         if self._malleable:
-            fits = 0 < count <= job.processors and 0 < running.rate <= 1
+            fits = count > 0 and 0 < running.rate <= max(1.0, count / job.processors)
         elif self.workload.speedup is not None:
             fits = count > 0 and running.rate == 1.0
         if not fits:

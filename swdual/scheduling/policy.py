@@ -57,7 +57,7 @@ class Traits(NamedTuple):
     Parameters
     ----------
     malleable
-        ``MALLEABLE``: jobs may run on fewer processors than they need, and more slowly.
+        ``MALLEABLE``: jobs may run on other numbers of processors than they need, at another rate.
     places
         ``PLACES``: the policy chooses processors itself and asks no allocator.
     jobs

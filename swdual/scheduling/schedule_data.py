@@ -92,7 +92,7 @@ class ScheduleData:
     interrupted
         What jobs ran before they were stopped or resized.
     malleable
-        Whether jobs may have run on fewer processors than they need.
+        Whether jobs may have run on other numbers of processors than they need, at another rate.
     penalty
         How much longer jobs ran on processors further apart than need be.
     notes

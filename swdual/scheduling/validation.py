@@ -29,10 +29,15 @@ def _check_jobs(schedule: ScheduleData) -> Iterator[str]:
     jobs, submit_time = len(schedule), schedule.workload.submit_time
     lasted = executions.kept * executions.rate * (executions.end - executions.start)
     done = np.bincount(executions.job, weights=lasted, minlength=jobs)
-    # A duration is a difference of times, each known to its last digit.
+    # A duration is a difference of times, each known to its last digit; so is what is done in it,
+    # times the rate.
     parts = np.bincount(executions.job, minlength=jobs)
     latest = np.max(np.abs(schedule.finish_time), initial=1.0, where=parts > 0)
-    exact = 8 * (1 + parts) * np.spacing(latest)
+    fastest = np.ones(jobs)
+    np.maximum.at(fastest, executions.job, executions.rate)
+    exact = 8 * (1 + parts) * fastest * np.spacing(latest)
+    # A promise rests on the ends of others, which are no more exact where they are resized.
+    late = np.max(exact, initial=0.0) if schedule.malleable else 0.0
     first = np.full(jobs, np.inf)
     np.minimum.at(first, executions.job, executions.start)
     work, limit = _compute_needs(schedule)
@@ -46,7 +51,7 @@ def _check_jobs(schedule: ScheduleData) -> Iterator[str]:
         "did not end when their work was done": ~schedule.killed & (np.abs(done - work) > exact),
         "were killed for no reason": schedule.killed & (work <= limit),
         "were killed too late or not at all": ~schedule.killed & (work > limit),
-        "start later than promised": schedule.start_time > schedule.promised,
+        "start later than promised": schedule.start_time > schedule.promised + late,
         "ran twice at a time": _find_overlaps(executions, jobs),
     }
     for what, jobs_of_it in wrong.items():
@@ -67,7 +72,7 @@ def _compute_needs(schedule: ScheduleData) -> tuple[NDArray[np.float64], NDArray
     workload, platform = schedule.workload, schedule.platform
     work, limit = workload.run_time, workload.requested_time
     counts = schedule.processors
-    if workload.speedup is not None:
+    if workload.speedup is not None and not schedule.malleable:
         pairs = zip(range(len(workload)), counts.tolist(), strict=True)
         ratios = np.array([workload.stretching(index, count) for index, count in pairs])
         work, limit = work * ratios, limit * ratios
@@ -83,7 +88,8 @@ def _check_allocations(schedule: ScheduleData) -> Iterator[str]:
     held, needed = executions.processors, workload.processors[executions.job]
     wrong = (held != needed) | (executions.rate != 1)
     if schedule.malleable:
-        wrong = (held < 1) | (held > needed) | ~((executions.rate > 0) & (executions.rate <= 1))
+        fastest = np.maximum(1.0, held / needed)
+        wrong = (held < 1) | ~((executions.rate > 0) & (executions.rate <= fastest))
     elif workload.speedup is not None:
         wrong = (held < 1) | (executions.rate != 1)
     if wrong.any():

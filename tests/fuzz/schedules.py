@@ -46,7 +46,11 @@ COLUMNS = ("start_time", "finish_time", "killed", "backfilled", "promised", "off
 VALUES = {
     "alpha": lambda rng, jobs, m: rng.choice([0.0, 0.5, 1.0, 3.0]),
     "dedicated": lambda rng, jobs, m: rng.integers(1, m),
+    "efficiency": lambda rng, jobs, m: rng.choice([0.0, 0.5, 0.8, 1.0]),
     "limits": lambda rng, jobs, m: rng.choice(["20", "5 30", "100 1000 10000"]),
+    "malleable share": lambda rng, jobs, m: rng.choice([0.0, 20.0, 100.0]),
+    "maximum": lambda rng, jobs, m: rng.choice([1.0, 1.5, 4.0, np.inf]),
+    "minimum": lambda rng, jobs, m: rng.choice([0.0, 0.3, 1.0]),
     "overhead": lambda rng, jobs, m: rng.choice(["random", "0", "0.7"]),
     "places": lambda rng, jobs, m: rng.choice([0, 1, 8]),
     "planner": lambda rng, jobs, m: rng.choice(["dual", "heft", "minmin", "self_scheduling"]),

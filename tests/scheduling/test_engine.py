@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from support.policy_trials import trials
@@ -68,6 +70,18 @@ def test_what_cannot_be_decided_is_refused(first, message):
 def test_a_malleable_job_runs_at_most_as_fast_as_on_all_its_processors(rate):
     with pytest.raises(DecisionError, match="at rate"):
         run({0: start(0, parse("0"), rate=rate)}, malleable=True)
+
+
+def test_on_more_processors_a_malleable_job_is_at_most_as_much_faster():
+    workload = Workload.from_arrays(0, [12], 2)
+    script = {0: start(0, parse("0-2"), rate=1.5)}
+    schedule = run(script, malleable=True, workload=workload)
+    assert schedule.finish_time.tolist() == [8]
+    assert schedule.violations() == []
+    faster = replace(schedule, last_rate=np.array([1.6]))
+    assert "or run at another rate: 1" in faster.violations()[-1]
+    with pytest.raises(DecisionError, match=r"on 3 processors at rate 1\.6"):
+        run({0: start(0, parse("0-2"), rate=1.6)}, malleable=True, workload=workload)
 
 
 def test_a_policy_that_never_starts_a_job_is_told_so():

@@ -100,11 +100,7 @@ class Malleable:
         contention: str,
         seed: int,
     ) -> None:
-        if allocator.FORCED:
-            raise InputError(
-                "virtual malleability makes room for jobs by number, and a forced allocator may "
-                "refuse it; choose a best effort one, such as basic"
-            )
+        refuse_forced(allocator)
         if seed < 0:
             raise InputError(f"seed cannot be {seed}: it is 0 or more")
         self._order = order
@@ -253,6 +249,15 @@ class Malleable:
             communication = (1 - utilisation) * overhead
             return 1.0 / (np.maximum(1.0, MAX_PROCESSES * utilisation) + communication)
         return 1.0 / np.maximum(1.0, MAX_PROCESSES * utilisation + overhead)
+
+
+def refuse_forced(allocator: Allocator) -> None:
+    """Raise an error if the allocator is forced."""
+    if allocator.FORCED:
+        raise InputError(
+            "malleable jobs make room for others by number, and a forced allocator may refuse it; "
+            "choose a best effort one, such as basic"
+        )
 
 
 def shrunk_size(job: Job) -> int:
