@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from swdual.scheduling.schedule import Schedule
     from swdual.scheduling.workload import cirne, lublin
     from swdual.scheduling.workload.repair import Repairs
+    from swdual.scheduling.workload.resample import resample
     from swdual.scheduling.workload.sample import draw_windows, sample, windows
     from swdual.scheduling.workload.swf import read_swf, write_swf
     from swdual.scheduling.workload.workload import Workload
@@ -70,6 +71,7 @@ _HOMES = {
     "reports.page": ("write_report",),
     "schedule": ("Schedule",),
     "workload.repair": ("Repairs",),
+    "workload.resample": ("resample",),
     "workload.sample": ("draw_windows", "sample", "windows"),
     "workload.swf": ("read_swf", "write_swf"),
     "workload.workload": ("Workload",),
@@ -100,6 +102,7 @@ __all__ = [
     "lublin",
     "read_swf",
     "reason_to_wait",
+    "resample",
     "sample",
     "simulate",
     "start_now",

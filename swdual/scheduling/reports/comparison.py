@@ -6,15 +6,20 @@ import csv
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from swdual import registry
 from swdual.errors import InputError
 from swdual.io import notebook
 from swdual.io.output import Utf8, replace_file
+from swdual.io.text import pluralize
 from swdual.scheduling import metrics
 from swdual.scheduling.frames import data_frame
+from swdual.scheduling.intervals import Estimate, estimate_mean
 from swdual.scheduling.metrics import METRICS, Metric
 from swdual.scheduling.schedule_data import ScheduleData
 from swdual.scheduling.workload.workload import DAY
@@ -36,6 +41,8 @@ SHOWN = (
 class Row:
     """The metrics of a schedule, and the names of what it was simulated with.
 
+    Or the means of these over schedules of several workloads.
+
     Parameters
     ----------
     workload, platform, policy, allocator
@@ -45,7 +52,9 @@ class Row:
     penalty
         Of the platform; empty if there is none.
     values
-        Each metric by name.
+        Each metric by name; a mean if there are samples.
+    samples
+        (workloads,) the values of each metric, by name; empty for one schedule.
     """
 
     workload: str
@@ -55,6 +64,55 @@ class Row:
     options: Mapping[str, Any]
     penalty: str
     values: Mapping[str, float]
+    samples: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+
+    def estimate(self, name: str) -> Estimate:
+        """Return the mean of a metric over workloads, with its 95 % interval.
+
+        Parameters
+        ----------
+        name
+            The metric; there are samples.
+        """
+        return estimate_mean(self.samples[name])
+
+    def text(self, name: str, unit: str) -> str:
+        """Return a metric to look at, with its interval if it has one.
+
+        Parameters
+        ----------
+        name, unit
+            Of the metric.
+        """
+        if not self.samples:
+            return shown(self.values[name], unit)
+        return shown_estimate(self.estimate(name), unit)
+
+    def minus(self, other: Row) -> Row:
+        """Return the differences from another row in each workload.
+
+        Parameters
+        ----------
+        other
+            Of the same workloads.
+        """
+        return self.with_samples(
+            {name: values - other.samples[name] for name, values in self.samples.items()},
+            self.workload,
+        )
+
+    def with_samples(self, samples: Mapping[str, NDArray[np.float64]], workload: str) -> Row:
+        """Return the row of these samples and their means.
+
+        Parameters
+        ----------
+        samples
+            As in the class.
+        workload
+            What to call the workloads.
+        """
+        means = {name: estimate_mean(values).mean for name, values in samples.items()}
+        return replace(self, workload=workload, values=means, samples=samples)
 
     @classmethod
     def of(cls, schedule: ScheduleData, chosen: Mapping[str, Metric]) -> Row:
@@ -124,7 +182,10 @@ class Comparison:
         ]
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Return each row with all metrics as plain values, None where there are no jobs."""
+        """Return each row with all metrics as plain values, None where there are no jobs.
+
+        Beside a mean, NAME_half_width has half the width of its interval.
+        """
         return [
             {
                 "workload": row.workload,
@@ -134,6 +195,10 @@ class Comparison:
                 "options": dict(row.options),
                 "penalty": row.penalty or None,
                 **{name: _plain(value) for name, value in row.values.items()},
+                **{
+                    f"{name}_half_width": _plain(row.estimate(name).half_width)
+                    for name in row.samples
+                },
             }
             for row in self.rows
         ]
@@ -154,11 +219,13 @@ class Comparison:
         OutputError
             If it cannot be written, or exists without `force`.
         """
-        names = ["workload", "platform", "policy", "allocator", "options", "penalty", *self.metrics]
+        rows = self._text_rows()
+        about = ("workload", "platform", "policy", "allocator", "options", "penalty")
+        names = [*rows[0]] if rows else [*about, *self.metrics]
         with replace_file(path, force=force, compress=True) as stream:
             writer = csv.DictWriter(Utf8(stream), names, lineterminator="\n")
             writer.writeheader()
-            writer.writerows(self._text_rows())
+            writer.writerows(rows)
 
     def lines(self) -> list[str]:
         """Return an aligned table: two lines for the names, and one a schedule."""
@@ -186,8 +253,9 @@ class Comparison:
     def find_best(self, name: str) -> list[bool]:
         """Return for each row whether it has the best value of a metric.
 
-        Rows with equal values are equally good. None is best if all are, or if neither large nor
-        small values of the metric are good.
+        Rows with equal values are equally good, and of means those whose interval of the difference
+        from the best holds 0. None is best if all are, or if neither large nor small values of the
+        metric are good.
 
         Parameters
         ----------
@@ -200,7 +268,61 @@ class Comparison:
         if good is None or len({*known}) < 2:
             return [False] * len(values)
         best = min(known) if good == "min" else max(known)
-        return [value == best for value in values]
+        first = self.rows[values.index(best)]
+        found = [
+            value == best or _are_equal(row, first, name)
+            for value, row in zip(values, self.rows, strict=True)
+        ]
+        return found if not all(found) else [False] * len(values)
+
+    def average(self) -> Comparison:
+        """Return the means over the workloads, with 95 % intervals: one row for all that is equal.
+
+        The workloads are taken for independent, as those of `resample` are. The interval is that
+        of the mean by Student's t: the more workloads, the narrower.
+
+        Raises
+        ------
+        InputError
+            If policies and allocators were not simulated with the same workloads.
+        """
+        if all(row.samples for row in self.rows):
+            return self
+        groups: dict[tuple[str, ...], list[Row]] = {}
+        for row in self.rows:
+            options = (f"{name}={value}" for name, value in row.options.items())
+            key = row.platform, row.policy, row.allocator, row.penalty, *options
+            groups.setdefault(key, []).append(row)
+        names = [[row.workload for row in rows] for rows in groups.values()]
+        if any(each != names[0] for each in names):
+            raise InputError(
+                "the schedules are not of the same workloads in the same order; simulate each "
+                "policy with each workload"
+            )
+        return replace(
+            self,
+            rows=[
+                rows[0].with_samples(
+                    {name: np.array([row.values[name] for row in rows]) for name in self.metrics},
+                    pluralize(len(rows), "workload", "workloads"),
+                )
+                for rows in groups.values()
+            ],
+        )
+
+    def differences(self) -> Comparison:
+        """Return the differences of all others from the first row of `average`, with intervals.
+
+        Of each workload, the value of the first row is subtracted from that of the other: what the
+        workloads have in common does not widen the intervals.
+
+        Raises
+        ------
+        InputError
+            As for `average`.
+        """
+        rows = self.average().rows
+        return replace(self, rows=[row.minus(rows[0]) for row in rows[1:]])
 
     def _names(self) -> list[str]:
         """Return the columns of a label: policy, allocator, and others where they differ."""
@@ -231,8 +353,7 @@ class Comparison:
     def _columns(self) -> list[list[str]]:
         """Return the texts of the table, column by column, without heads."""
         numbers = [
-            [shown(row.values[name], self.metrics[name].unit) for row in self.rows]
-            for name in self.shown
+            [row.text(name, self.metrics[name].unit) for row in self.rows] for name in self.shown
         ]
         return [*self.label_columns().values(), *numbers]
 
@@ -315,6 +436,26 @@ def shown(value: float, unit: str) -> str:
     return f"{text} {unit}".rstrip()
 
 
+def shown_estimate(estimate: Estimate, unit: str) -> str:
+    """Return a mean and its interval to look at: two digits of half the width.
+
+    Parameters
+    ----------
+    estimate, unit
+        As for `shown`.
+
+    >>> shown_estimate(Estimate(12626.4, 1201.1), "s"), shown_estimate(Estimate(0.71, 0.0123), "%")
+    ('12,626 ± 1,201 s', '71.0 ± 1.2 %')
+    """
+    mean, half_width = estimate
+    if not (half_width > 0):
+        return shown(mean, unit)
+    if unit == "%":
+        mean, half_width = 100 * mean, 100 * half_width
+    digits = max(0, 1 - math.floor(math.log10(half_width)))
+    return f"{mean:,.{digits}f} ± {half_width:,.{digits}f} {unit}".rstrip()
+
+
 def human_time(seconds: float) -> str:
     """Return a long time in hours, days or years; an empty text below an hour.
 
@@ -340,6 +481,14 @@ def _split(name: str) -> tuple[str, str]:
         return first, rest
     first, _, rest = name.rpartition(" ")
     return first, rest
+
+
+def _are_equal(row: Row, other: Row, name: str) -> bool:
+    """Return whether the interval of the difference of two means holds 0."""
+    if not row.samples:
+        return False
+    mean, half_width = estimate_mean(row.samples[name] - other.samples[name])
+    return abs(mean) <= half_width
 
 
 def _plain(value: float) -> float | int | None:
