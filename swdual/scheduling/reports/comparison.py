@@ -311,10 +311,10 @@ class Comparison:
         )
 
     def differences(self) -> Comparison:
-        """Return the differences of all others from the first row of `average`, with intervals.
+        """Return the differences of all rows of `average` from the first one, with intervals.
 
-        Of each workload, the value of the first row is subtracted from that of the other: what the
-        workloads have in common does not widen the intervals.
+        The value of the first row with a workload is subtracted from those of the others with the
+        same workload: how workloads differ does not widen the intervals.
 
         Raises
         ------
@@ -322,7 +322,7 @@ class Comparison:
             As for `average`.
         """
         rows = self.average().rows
-        return replace(self, rows=[row.minus(rows[0]) for row in rows[1:]])
+        return replace(self, rows=[row.minus(rows[0]) for row in rows])
 
     def _names(self) -> list[str]:
         """Return the columns of a label: policy, allocator, and others where they differ."""
