@@ -20,8 +20,10 @@ Stages, in the order in which a simulation meets them:
     Applies events and decisions instant by instant; notes what becomes of each job.
 ``schedule_data``, ``validation``, ``metrics``, ``reports``, ``frames``, ``schedule``
     When and where jobs ran; checks, metrics, tables, charts and data frames; all in one class.
+``intervals``
+    Confidence intervals of metrics over several workloads.
 ``campaign``
-    Simulates a workload under several policies and allocators, each with each.
+    Simulates workloads under several policies and allocators, each with each.
 ``conformance``
     Tries a policy on random jobs.
 

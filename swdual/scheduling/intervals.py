@@ -36,8 +36,9 @@ def estimate_mean(values: NDArray[np.float64]) -> Estimate:
     values
         The numbers.
 
-    >>> estimate_mean(np.array([1.0, 2.0, 3.0]))
-    Estimate(mean=2.0, half_width=2.484137711719...)
+    >>> mean, half_width = estimate_mean(np.array([1.0, 2.0, 3.0]))
+    >>> mean, round(half_width, 6)
+    (2.0, 2.484138)
     """
     known = values[~np.isnan(values)]
     count = len(known)

@@ -7,9 +7,10 @@ temporary: some are there at the beginning, in some week of their activity, and 
 come with their first job. Streams are shifted by whole weeks, so that jobs keep their day of the
 week and their time of day, and the jobs of a user stay together.
 
-The abstracts leave details open. We chose: users are drawn as they were present, in proportion to
-the weeks of their activity; there are as many as in a week of the trace in the mean; the number of
-new users of a week has a Poisson distribution. So the expected load is that of the trace.
+This is the method as its abstracts and later papers describe it; the details are our choice. Users
+are drawn as they were present, in proportion to the weeks of their activity; there are as many as in
+a week of the trace in the mean; the number of new users of a week has a Poisson distribution. So the
+expected load is that of the trace.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ OF_OTHER_JOBS = frozenset({"preceding_job", "think_time"})
 """Fields that tell of another job by its number, which is another one in a new workload."""
 
 
-class Start(NamedTuple):
+class UserStart(NamedTuple):
     """A user and the week of his activity in which he starts."""
 
     user: int
@@ -51,8 +52,8 @@ class Draws(NamedTuple):
         For each week, the temporary users who come then.
     """
 
-    long_term: Sequence[Start]
-    initial: Sequence[Start]
+    long_term: Sequence[UserStart]
+    initial: Sequence[UserStart]
     arrivals: Sequence[Sequence[int]]
 
 
@@ -135,10 +136,10 @@ class Users:
 
     def _draw_starts(
         self, users: Sequence[int], count: int, kind: str, generator: np.random.Generator
-    ) -> list[Start]:
+    ) -> list[UserStart]:
         """Return users, each in a week of his activity; no two of them in step."""
         starts = [
-            Start(user, week)
+            UserStart(user, week)
             for user in users
             for week in range(self.activity[user][0], self.activity[user][1] + 1)
         ]
@@ -146,7 +147,7 @@ class Users:
             raise InputError(
                 f"{count:,} {kind} users are needed at a time, but those of the workload "
                 f"{self.workload.name} have {len(starts):,} weeks of activity to start in; choose "
-                "a smaller user_factor, or fewer long_term_weeks",
+                "a smaller user factor, or fewer weeks for long-term users",
                 file=self.workload.source,
             )
         chosen = generator.choice(len(starts), count, replace=False).tolist()
@@ -220,13 +221,13 @@ def recombine(users: Users, draws: Draws, max_demand: float = math.inf) -> Workl
         *((start, 0, True) for start in draws.long_term),
         *((start, 0, False) for start in draws.initial),
         *(
-            (Start(user, users.activity[user][0]), begin, False)
+            (UserStart(user, users.activity[user][0]), begin, False)
             for begin, arrived in enumerate(draws.arrivals)
             for user in arrived
         ),
     ]
     demand = np.zeros(weeks)
-    rows, shifts, names = [], [], []
+    rows, shifts, owners = [], [], []
     number = 0
     for (user, start), begin, repeated in streams:
         if (demand.mean() if repeated else demand[begin]) >= max_demand:
@@ -240,18 +241,18 @@ def recombine(users: Users, draws: Draws, max_demand: float = math.inf) -> Workl
             demand += np.bincount(new[kept], work[own[kept]], weeks)
             rows.append(own[kept])
             shifts.append(np.full(kept.sum(), shift * WEEK))
-            names.append(np.full(kept.sum(), number))
+            owners.append(np.full(kept.sum(), number))
             shift += last - first + 1
             if not repeated or first + shift >= weeks:
                 break
     if not rows:
         raise InputError(
-            f"no user of the workload {old.name} was drawn; choose a larger user_factor",
+            f"no user of the workload {old.name} was drawn; choose a larger user factor",
             file=old.source,
         )
-    row, later, name = map(np.concatenate, (rows, shifts, names))
+    row, later, owner = map(np.concatenate, (rows, shifts, owners))
     submit_time = old.submit_time[row] - old.submit_time[0] + later
-    order = np.lexsort((row, name, submit_time))
+    order = np.lexsort((row, owner, submit_time))
     row = row[order]
     extra = {name: old.extra[name][row] for name in old.extra if name not in OF_OTHER_JOBS}
     unix_start = old.unix_start_time
@@ -262,7 +263,7 @@ def recombine(users: Users, draws: Draws, max_demand: float = math.inf) -> Workl
         run_time=old.run_time[row],
         requested_time=old.requested_time[row],
         processors=old.processors[row],
-        extra=extra | {"user": name[order]},
+        extra=extra | {"user": owner[order]},
         lines=None if old.lines is None else old.lines[row],
         speedup=None if old.speedup is None else old.speedup.take(row),
         unix_start_time=None if unix_start is None else unix_start + float(old.submit_time[0]),
@@ -316,24 +317,30 @@ def resample(
 
     Examples
     --------
-    >>> hour = np.arange(24 * 7 * 4)
-    >>> jobs = Workload.from_arrays(hour * 3600, 60, 1, extra={"user": hour // 24 % 7 % 2})
-    >>> [len(each) for each in resample(jobs, 2, seed=1, weeks=5, long_term_weeks=2)]
-    [840, 840]
+    >>> day = np.arange(29)  # of two users, the second one works at weekends
+    >>> jobs = Workload.from_arrays(day * DAY, 60, 1, extra={"user": day % 7 > 4})
+    >>> [len(each) for each in resample(jobs, 3, seed=1, weeks=2, long_term_weeks=4)]
+    [14, 14, 20]
     """
     given: dict[str, float | None]
-    given = {"instances": instances, "weeks": weeks, "long_term_weeks": long_term_weeks}
-    given |= {"user_factor": user_factor, "max_load": max_load, "processors": processors}
+    given = {
+        "number of instances": instances,
+        "number of weeks": weeks,
+        "number of long-term weeks": long_term_weeks,
+        "number of processors": processors,
+        "user factor": user_factor,
+        "largest load": max_load,
+    }
     for name, value in given.items():
         if value is not None and not 0 < value < math.inf:
-            raise InputError(f"{name} is {value}; choose a number above 0")
+            raise InputError(f"the {name} is {value}; choose a number above 0")
     users = split_users(workload, long_term_weeks)
     length = users.weeks if weeks is None else weeks
     max_demand = math.inf
     if max_load is not None:
         machine = workload.machine_processors if processors is None else processors
         if machine is None:
-            raise InputError("max_load is a part of the machine; give its processors")
+            raise InputError("the largest load is a part of the machine; give its processors")
         max_demand = max_load * machine * WEEK
     sources = np.random.SeedSequence(seed).spawn(instances)
     return (

@@ -8,7 +8,7 @@ from oracles import resampling as oracle
 
 from swdual.errors import InputError
 from swdual.scheduling import Workload, resample
-from swdual.scheduling.workload.resample import Draws, Start, recombine, split_users
+from swdual.scheduling.workload.resample import Draws, UserStart, recombine, split_users
 from swdual.scheduling.workload.sample import WEEK
 
 INSTANCES = 200
@@ -98,7 +98,7 @@ def test_workloads_are_those_of_the_oracle(part):
             pytest.approx(expected["arrival_rate"]),
         )
         draws = instance["draws"]
-        starts = [[Start(*each) for each in draws[key]] for key in ("long_term", "initial")]
+        starts = [[UserStart(*each) for each in draws[key]] for key in ("long_term", "initial")]
         given = Draws(*starts, draws["arrivals"])
         load = np.inf if instance["max_load"] is None else instance["max_load"]
         if not (draws["long_term"] or draws["initial"] or any(draws["arrivals"])):
@@ -210,12 +210,12 @@ def test_the_seed_decides(trace):
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        ({"instances": 0}, "instances is 0"),
-        ({"user_factor": -1.0}, "user_factor is -1.0"),
-        ({"weeks": 0}, "weeks is 0"),
-        ({"max_load": 0.0}, "max_load is 0.0"),
-        ({"user_factor": 1e-9}, "no user .* larger user_factor"),
-        ({"long_term_weeks": 52}, "temporary users are needed .* fewer long_term_weeks"),
+        ({"instances": 0}, "number of instances is 0"),
+        ({"user_factor": -1.0}, "the user factor is -1.0; choose a number above 0"),
+        ({"weeks": 0}, "number of weeks is 0"),
+        ({"max_load": 0.0}, "largest load is 0.0"),
+        ({"user_factor": 1e-9}, "no user .* larger user factor"),
+        ({"long_term_weeks": 52}, "temporary users are needed .* fewer weeks for long-term users"),
     ],
 )
 def test_what_cannot_be_drawn_is_refused_with_a_remedy(trace, more, said):
