@@ -194,6 +194,11 @@ class Campaign:
                     )
                     if not self.tolerant:
                         raise last_error from error
+                    if rows[name]:
+                        raise InputError(
+                            f"{name} takes the first workload, but not {jobs.name}: "
+                            f"{last_error.message}; leave this policy out"
+                        ) from error
                     refused[name] = last_error.message
                     continue
                 if options.on_schedule is not None:
@@ -203,8 +208,7 @@ class Campaign:
                     explanations[name] = lines
                 rows[name].append(Row.of(schedule, options.metrics))
             explain = ()
-        # A policy may refuse a later workload: the others are compared with all of them.
-        found = [own for name, own in rows.items() if name not in refused]
+        found = [own for own in rows.values() if own]
         if not found and last_error is not None:
             raise last_error
         ordered = [row for same in zip(*found, strict=True) for row in same]

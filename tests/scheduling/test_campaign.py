@@ -176,13 +176,14 @@ def test_several_workloads_are_simulated_with_each_combination():
     assert easy.samples["makespan"].tolist() == [rows[k].values["makespan"] for k in (1, 3, 5)]
 
 
-def test_who_refuses_one_workload_is_compared_with_none():
-    """Shelves plan jobs that are all there from the start."""
-    workloads = [replace(WORKLOAD.offline(), name="offline"), WORKLOAD]
+def test_who_takes_the_first_workload_takes_all():
+    """Shelves plan jobs that are all there from the start; who refuses the first is left out."""
+    workloads = [replace(WORKLOAD, name="online"), replace(WORKLOAD.offline(), name="offline")]
     outcome = run(workloads, 4, "all")
     assert "shelves, own" in outcome.refused
-    assert "shelves" not in {row.policy for row in outcome.comparison.rows}
     assert len(outcome.comparison.average().rows) + len(outcome.refused) == len(policy_names())
+    with pytest.raises(InputError, match=r"shelves, own takes the first .* not online: .*leave"):
+        run(workloads[::-1], 4, "all")
 
 
 def test_the_metrics_are_chosen_and_checked_before_the_work():

@@ -7,10 +7,10 @@ temporary: some are there at the beginning, in some week of their activity, and 
 come with their first job. Streams are shifted by whole weeks, so that jobs keep their day of the
 week and their time of day, and the jobs of a user stay together.
 
-This is the method as its abstracts and later papers describe it; the details are our choice. Users
-are drawn as they were present, in proportion to the weeks of their activity; there are as many as in
-a week of the trace in the mean; the number of new users of a week has a Poisson distribution. So the
-expected load is that of the trace.
+This is the method as abstracts and later papers of the authors describe it; the details are ours.
+Users are drawn as they were present, in proportion to the weeks of their activity. There are as
+many as in a week of the trace in the mean, and the number of new ones in a week has a Poisson
+distribution. So the expected load is about that of the trace.
 """
 
 from __future__ import annotations
