@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from oracles import resampling as oracle
@@ -184,7 +186,11 @@ def test_jobs_keep_their_time_of_the_week_and_their_users(trace):
     whole = Workload.from_arrays(
         trace.submit_time + 5, trace.run_time, trace.processors, extra=numbered, name="a"
     )
+    lines = place + 7
+    whole = replace(whole, unix_start_time=100.0, lines=lines)
     (found,) = resample(whole, 1, seed=3)
+    assert found.unix_start_time == 100 + whole.submit_time[0]
+    assert found.lines.tolist() == lines[found.extra["place"]].tolist()
     assert found.name == "a, resample 1"
     assert "think_time" not in found.extra
     old = found.extra["place"]
