@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,6 +22,7 @@ from swdual.scheduling.workload import repair
 from swdual.scheduling.workload import sample as samples
 from swdual.scheduling.workload.cleaning import clean
 from swdual.scheduling.workload.moldable import mold
+from swdual.scheduling.workload.resample import LONG_TERM_WEEKS, resample
 from swdual.scheduling.workload.sequential import sequential
 from swdual.scheduling.workload.swf import read_trace
 from swdual.scheduling.workload.threads import split
@@ -51,6 +52,9 @@ class TracePart(NamedTuple):
         The numbers of the first jobs.
     seed
         What the part was drawn by; None: it was not drawn.
+    resamples
+        How many workloads of so many weeks recombine the users of all jobs; None: the jobs are
+        those of the trace.
     """
 
     weeks: int | None
@@ -60,6 +64,7 @@ class TracePart(NamedTuple):
     instants: tuple[str, str] | None
     first_jobs: tuple[int, ...]
     seed: int | None
+    resamples: int | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return the part as plain values, for JSON."""
@@ -67,6 +72,12 @@ class TracePart(NamedTuple):
 
     def lines(self) -> list[str]:
         """Return a line about the weeks and one about the first jobs, if there is a choice."""
+        if self.resamples is not None:
+            return [
+                f"{pluralize(self.resamples, 'workload', 'workloads')} of {self.weeks} weeks that "
+                f"recombine the users of these jobs; drawn with --seed {self.seed}",
+                "means over the workloads, with 95 % intervals",
+            ]
         lines = []
         if self.weeks is not None:
             which = pluralize(self.weeks, "week", "weeks")
@@ -97,13 +108,15 @@ class ReplayOptions:
         How damaged jobs are repaired.
     weeks, start, first, sample, seed
         Which jobs of the trace.
+    resample, user_factor, max_load, long_term_weeks
+        How many workloads recombine its users, and how.
     kind, offline, clairvoyant
         What is made of these jobs.
 
     Raises
     ------
     click.UsageError
-        If a start is given without weeks, or is not a time.
+        If a start is given without weeks, or is not a time, or options exclude each other.
     """
 
     processors: int | None
@@ -116,6 +129,10 @@ class ReplayOptions:
     first: int | None
     sample: int | None
     seed: int
+    resample: int | None
+    user_factor: float
+    max_load: float | None
+    long_term_weeks: int
     kind: str
     offline: bool
     clairvoyant: bool
@@ -125,6 +142,17 @@ class ReplayOptions:
             raise click.UsageError("--start says where --weeks begin: give both.")
         if self.start is not None and not math.isfinite(self.start):
             raise click.UsageError(f"--start {self.start}: write seconds of the trace.")
+        how = (self.user_factor, self.max_load, self.long_term_weeks)
+        if self.resample is None and how != (1.0, None, LONG_TERM_WEEKS):
+            raise click.UsageError(
+                "--user-factor, --max-load and --long-term-weeks are for --resample: give it, too."
+            )
+        if self.resample is not None and self.start is not None:
+            raise click.UsageError("--resample begins with no week of the trace: omit --start.")
+        if self.resample is not None and self.kind == "sequential":
+            raise click.UsageError(
+                "--kind sequential makes another platform for each workload: omit --resample."
+            )
 
     @property
     def drawn_seed(self) -> int | None:
@@ -133,7 +161,28 @@ class ReplayOptions:
         return self.seed if drawn else None
 
 
-def load(path: str, options: ReplayOptions) -> tuple[Workload, Platform, TracePart]:
+class Replay(NamedTuple):
+    """What is simulated.
+
+    Parameters
+    ----------
+    workload
+        The jobs; or, if there are several workloads, those of the trace.
+    workloads
+        The workloads, made one by one.
+    platform
+        Where they run.
+    part
+        Which jobs of the trace these are.
+    """
+
+    workload: Workload
+    workloads: Iterable[Workload]
+    platform: Platform
+    part: TracePart
+
+
+def load(path: str, options: ReplayOptions) -> Replay:
     """Return the jobs, where they are to run, and which they are.
 
     Parameters
@@ -154,29 +203,55 @@ def load(path: str, options: ReplayOptions) -> tuple[Workload, Platform, TracePa
     spent = time.perf_counter() - begin
     logger.debug("read %s: %s in %.2f s", path, pluralize(len(trace), "job", "jobs"), spent)
     machine = _find_platform(trace, options)
+    sizes = ", ".join(f"{size:,}" for size in machine.block_sizes)
+    logger.debug("platform: %s, blocks of %s", machine.name, sizes)
     # A job that is too wide is an error only if it is among those that are simulated.
     widest = None if chosen.too_wide == "error" else machine.processors
-    workload = clean(trace, chosen, widest)
-    all_jobs = workload
+    all_jobs = clean(trace, chosen, widest)
+    if options.resample is not None:
+        return _resample(all_jobs, machine, options)
     try:
-        window = _find_weeks(workload, options)
+        window = _find_weeks(all_jobs, options)
     except InputError as error:
         raise InputError(f"--weeks {options.weeks}: {error.message}", file=path) from error
-    workload = workload if window is None else window.jobs
+    workload = _choose_jobs(all_jobs if window is None else window.jobs, machine, options)
+    part = _describe_part(all_jobs, workload, window, options.weeks, options.drawn_seed)
+    workload, machine = _convert_jobs(workload, machine, options)
+    return Replay(workload, [workload], machine, part)
+
+
+def _resample(all_jobs: Workload, machine: Platform, options: ReplayOptions) -> Replay:
+    """Return workloads that recombine the users of a trace."""
+    weeks = options.weeks or max(1, int(all_jobs.span // samples.WEEK))
+    drawn = resample(
+        all_jobs,
+        options.resample or 1,
+        seed=options.seed,
+        weeks=weeks,
+        user_factor=options.user_factor,
+        max_load=options.max_load,
+        processors=machine.processors,
+        long_term_weeks=options.long_term_weeks,
+    )
+    begin, end = float(all_jobs.submit_time[0]), float(all_jobs.submit_time[-1])
+    part = TracePart(weeks, begin, end, None, None, (), options.seed, options.resample)
+    made = (
+        _convert_jobs(_choose_jobs(each, machine, options), machine, options)[0] for each in drawn
+    )
+    return Replay(all_jobs, made, machine, part)
+
+
+def _choose_jobs(workload: Workload, machine: Platform, options: ReplayOptions) -> Workload:
+    """Return the first jobs, or random ones, if that is asked for; all of them fit."""
     workload = workload if options.first is None else workload[: options.first]
     if options.sample is not None:
         workload = samples.sample(workload, options.sample, seed=options.seed)
     if not len(workload):
-        raise InputError("no job is left to simulate; choose another part or rules", file=path)
+        raise InputError(
+            "no job is left to simulate; choose another part or rules", file=workload.source
+        )
     _check_widths(workload, machine)
-    part = _describe_part(all_jobs, workload, window, options.weeks, options.drawn_seed)
-    sizes = ", ".join(f"{size:,}" for size in machine.block_sizes)
-    logger.debug("platform: %s, blocks of %s", machine.name, sizes)
-    if options.offline:
-        workload = workload.offline()
-    elif options.clairvoyant:
-        workload = workload.clairvoyant()
-    return *_convert_jobs(options.kind, workload, machine, options.seed), part
+    return workload
 
 
 def _find_weeks(workload: Workload, options: ReplayOptions) -> samples.Window | None:
@@ -216,14 +291,18 @@ def _format_date(instant: float) -> str:
 
 
 def _convert_jobs(
-    kind: str, workload: Workload, machine: Platform, seed: int
+    workload: Workload, machine: Platform, options: ReplayOptions
 ) -> tuple[Workload, Platform]:
     """Return what the jobs become, and the platform for that."""
-    if kind == "moldable":
-        return mold(workload, seed=seed), machine
-    if kind == "threads":
-        return split(workload, seed=seed), machine
-    if kind == "sequential":
+    if options.offline:
+        workload = workload.offline()
+    elif options.clairvoyant:
+        workload = workload.clairvoyant()
+    if options.kind == "moldable":
+        return mold(workload, seed=options.seed), machine
+    if options.kind == "threads":
+        return split(workload, seed=options.seed), machine
+    if options.kind == "sequential":
         tasks = sequential(workload, "C", machine.processors)
         return tasks, Platform(tasks.machine_processors or 1)
     return workload, machine

@@ -332,12 +332,19 @@ def to_dict(
         "penalty": None if penalty is None else str(penalty),
         "repairs": None if report is None else report.to_dict(),
     }
-    rows = [
-        {key: value for key, value in row.items() if key not in ("workload", "platform")}
-        for row in outcome.comparison.to_dicts()
-    ]
+    rows = _to_dicts(outcome.comparison)
+    if part.resamples is not None:
+        facts["differences"] = _to_dicts(outcome.comparison.differences())
     if outcome.explanations:
         facts["explanations"] = outcome.explanations
     if len(outcome.comparison.rows) + len(outcome.refused) == 1:
         return facts | rows[0]
     return facts | {"schedules": rows, "refused": outcome.refused}
+
+
+def _to_dicts(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return rows without what is told once for all."""
+    return [
+        {key: value for key, value in row.items() if key not in ("workload", "platform")}
+        for row in comparison.to_dicts()
+    ]

@@ -24,6 +24,7 @@ GROUPS = {
     "Scheduler": "policies allocators options reserve_depth",
     "Platform": "processors cluster_size platform penalty power",
     "Jobs": "weeks start first sample seed kind offline clairvoyant rules repairs",
+    "Resampling": "resample user_factor max_load long_term_weeks",
     "Results": "shown slowdown_bound explain as_json",
     "Files": "report report_jobs comparison_out jobs_out gantt usage distribution force",
 }
@@ -32,6 +33,7 @@ EXAMPLES = """
 swdual simulate KTH-SP2.swf.gz --policy fcfs,easy,conservative --policy easy:reserve_depth=4
 swdual simulate Curie.swf --platform curie --weeks 1 --policy mine.py --comparison-out curie.csv
 swdual simulate KTH-SP2.swf.gz --first 1000 --explain 17 --gantt gantt.svg
+swdual simulate KTH-SP2.swf.gz --resample 20 --policy easy,conservative --metric mean_waiting_time
 """
 
 
@@ -143,7 +145,8 @@ swdual simulate KTH-SP2.swf.gz --first 1000 --explain 17 --gantt gantt.svg
     "--weeks",
     type=Count(min=1),
     metavar="W",
-    help="Simulate only W weeks: from --start, or drawn at random. They are printed.",
+    help="Simulate only W weeks: from --start, or drawn at random. They are printed. With "
+    "--resample: the length of each workload.",
 )
 @option("--start", type=Real(), metavar="SECONDS", help="Time of the trace at which --weeks begin.")
 @option(
@@ -159,6 +162,36 @@ swdual simulate KTH-SP2.swf.gz --first 1000 --explain 17 --gantt gantt.svg
     default=0,
     show_default=True,
     help="Seed of the random choices.",
+)
+@option(
+    "--resample",
+    type=Count(min=2),
+    metavar="N",
+    help="Simulate N random workloads that recombine the users of the trace, and print means and "
+    "differences with 95 % intervals. Files of schedules are those of the first workload.",
+)
+@option(
+    "--user-factor",
+    type=Real(),
+    default=1.0,
+    show_default=True,
+    metavar="F",
+    help="Number of users at a time, as a multiple of that of the trace: 1.2 gives a load that is "
+    "20 % higher in the mean.",
+)
+@option(
+    "--max-load",
+    type=Real(),
+    metavar="LOAD",
+    help="Add no users once the jobs demand this part of the platform, such as 0.8.",
+)
+@option(
+    "--long-term-weeks",
+    type=Count(min=1),
+    default=12,
+    show_default=True,
+    metavar="W",
+    help="Weeks from the first job to the last from which on a user is there all the time.",
 )
 @option(
     "--metric",
@@ -276,12 +309,16 @@ def command(
     columns = [name.strip() for names in shown for name in names.split(",")]
     measured = metrics(slowdown_bound)
     check_shown(columns, measured)
-    workload, platform, part = load(trace, ReplayOptions(**chosen))
+    workload, workloads, platform, part = load(trace, ReplayOptions(**chosen))
     for line in str(workload.report).splitlines():
         logger.info("%s", line)
     schedules: list[Schedule] = []
+    written: set[str] = set()
 
     def write_schedule(combination: Combination, schedule: Schedule) -> None:
+        if str(combination) in written:
+            return
+        written.add(str(combination))
         files.write_schedule(combination, schedule)
         page.add(schedule)
         if distribution is not None:
@@ -295,7 +332,7 @@ def command(
         max_jobs=report_jobs or default_max_jobs(len(campaign)),
     ) as page:
         outcome = campaign.run(
-            workload,
+            workloads,
             platform,
             CampaignOptions(
                 penalty=cost,
@@ -308,8 +345,11 @@ def command(
                 progress=progress,
             ),
         )
+        measured_rows = outcome.comparison
+        if part.resamples is not None:
+            outcome = outcome._replace(comparison=measured_rows.average())
         page.finish(outcome, part)
-    files.write_comparison(outcome.comparison, schedules)
+    files.write_comparison(measured_rows, schedules)
     if alone:
         return
     if as_json:
@@ -320,7 +360,14 @@ def command(
         click.echo(sanitize(line))
     one = len(campaign) == 1
     table = outcome.comparison
-    for line in summary(table.rows[0], table.metrics, columns) if one else table.lines():
+    if one and part.resamples is None:
+        lines = [*summary(table.rows[0], table.metrics, columns)]
+    else:
+        lines = table.lines()
+    if len(table.rows) > 1 and part.resamples is not None:
+        lines += ["", f"differences from {table.labels()[0]} with the same workload"]
+        lines += table.differences().lines()
+    for line in lines:
         click.echo(sanitize(line))
     for line in outcome.summarize_refusals():
         click.echo(sanitize(line))

@@ -22,8 +22,10 @@ Stages, in the order in which a simulation meets them:
 ``schedule_data``, ``validation``, ``energy``, ``metrics``, ``reports``, ``frames``, ``schedule``
     When and where jobs ran; checks, joules, metrics, tables, charts and data frames; all in one
     class.
+``intervals``
+    Confidence intervals of metrics over several workloads.
 ``campaign``
-    Simulates a workload under several policies and allocators, each with each.
+    Simulates workloads under several policies and allocators, each with each.
 ``conformance``
     Tries a policy on random jobs.
 
@@ -56,6 +58,7 @@ if TYPE_CHECKING:
     from swdual.scheduling.schedule import Schedule
     from swdual.scheduling.workload import cirne, lublin
     from swdual.scheduling.workload.repair import Repairs
+    from swdual.scheduling.workload.resample import resample
     from swdual.scheduling.workload.sample import draw_windows, sample, windows
     from swdual.scheduling.workload.swf import read_swf, write_swf
     from swdual.scheduling.workload.workload import Workload
@@ -74,6 +77,7 @@ _HOMES = {
     "reports.page": ("write_report",),
     "schedule": ("Schedule",),
     "workload.repair": ("Repairs",),
+    "workload.resample": ("resample",),
     "workload.sample": ("draw_windows", "sample", "windows"),
     "workload.swf": ("read_swf", "write_swf"),
     "workload.workload": ("Workload",),
@@ -105,6 +109,7 @@ __all__ = [
     "lublin",
     "read_swf",
     "reason_to_wait",
+    "resample",
     "sample",
     "simulate",
     "start_now",

@@ -1,4 +1,4 @@
-"""Campaigns: a workload under several policies and allocators, each with each.
+"""Campaigns: workloads under several policies and allocators, each with each.
 
 >>> from swdual.scheduling import Workload
 >>> jobs = Workload.from_arrays(submit_time=[0, 1, 2], run_time=[9, 9, 4], processors=[3, 4, 1])
@@ -119,7 +119,7 @@ class CampaignOptions:
     metrics
         What is measured, by name.
     explain
-        Numbers of jobs to explain.
+        Numbers of jobs to explain, of the first workload.
     remedies
         What makes the jobs fit for a policy, by the kind that it needs, a key of
         `swdual.scheduling.policy.JOB_KINDS`: named in an error instead of the policy's own reason.
@@ -159,11 +159,11 @@ class Campaign:
 
     def run(
         self,
-        workload: Workload,
+        workload: Workload | Iterable[Workload],
         platform: Platform | int,
         options: CampaignOptions = CampaignOptions(),
     ) -> Outcome:
-        """Simulate all combinations, one after the other.
+        """Simulate all combinations with each workload, one after the other.
 
         Parameters
         ----------
@@ -179,30 +179,45 @@ class Campaign:
         """
         platform = platform if isinstance(platform, Platform) else Platform(platform)
         check_shown(options.shown, options.metrics)
-        for number in options.explain:
-            check_number(workload, number)
-        rows: list[Row] = []
+        rows: dict[str, list[Row]] = {str(combination): [] for combination in self.combinations}
         explanations: dict[str, list[str]] = {}
         refused: dict[str, str] = {}
         last_error: InputError | None = None
-        for combination in self.combinations:
-            try:
-                schedule = _simulate(combination, workload, platform, options)
-            except InputError as error:
-                last_error = self._name_remedy(combination.policy, error, options.remedies or {})
-                if not self.tolerant:
-                    raise last_error from error
-                refused[str(combination)] = last_error.message
-                continue
-            if options.on_schedule is not None:
-                options.on_schedule(combination, schedule)
-            lines = [line for number in options.explain for line in explain_job(schedule, number)]
-            if lines:
-                explanations[str(combination)] = lines
-            rows.append(Row.of(schedule, options.metrics))
-        if not rows and last_error is not None:
+        explain = options.explain
+        for jobs in [workload] if isinstance(workload, Workload) else workload:
+            for number in explain:
+                check_number(jobs, number)
+            for combination in self.combinations:
+                name = str(combination)
+                if name in refused:
+                    continue
+                try:
+                    schedule = _simulate(combination, jobs, platform, options, explain)
+                except InputError as error:
+                    last_error = self._name_remedy(
+                        combination.policy, error, options.remedies or {}
+                    )
+                    if not self.tolerant:
+                        raise last_error from error
+                    if rows[name]:
+                        raise InputError(
+                            f"{name} takes the first workload, but not {jobs.name}: "
+                            f"{last_error.message}; leave this policy out"
+                        ) from error
+                    refused[name] = last_error.message
+                    continue
+                if options.on_schedule is not None:
+                    options.on_schedule(combination, schedule)
+                lines = [line for number in explain for line in explain_job(schedule, number)]
+                if lines:
+                    explanations[name] = lines
+                rows[name].append(Row.of(schedule, options.metrics))
+            explain = ()
+        found = [own for own in rows.values() if own]
+        if not found and last_error is not None:
             raise last_error
-        return Outcome(Comparison(rows, options.metrics, options.shown), explanations, refused)
+        ordered = [row for same in zip(*found, strict=True) for row in same]
+        return Outcome(Comparison(ordered, options.metrics, options.shown), explanations, refused)
 
     def _name_remedy(
         self, policy: PolicyPlugin, error: InputError, remedies: Mapping[str, str]
@@ -252,7 +267,7 @@ class Outcome(NamedTuple):
 
 
 def run(
-    workload: Workload,
+    workload: Workload | Iterable[Workload],
     platform: Platform | int,
     policies: str | Iterable[PolicySource | PolicyChoice | tuple[PolicySource, Mapping[str, Any]]],
     allocators: str | Iterable[str | os.PathLike[str] | Allocator] = "basic",
@@ -267,7 +282,8 @@ def run(
     Parameters
     ----------
     workload
-        The jobs.
+        The jobs; or several workloads, such as a generator that makes them: see
+        `Comparison.average`.
     platform
         Where they run; a number is that many processors, all alike.
     policies
@@ -387,7 +403,11 @@ def _check_options(given: Collection[str], known: Collection[str], names: Sequen
 
 
 def _simulate(
-    combination: Combination, workload: Workload, platform: Platform, options: CampaignOptions
+    combination: Combination,
+    workload: Workload,
+    platform: Platform,
+    options: CampaignOptions,
+    explain: Sequence[int],
 ) -> Schedule:
     """Return the schedule of a combination; a defect in a user's file is an error of input."""
     path = combination.policy.file
@@ -401,7 +421,7 @@ def _simulate(
             options=combination.options,
             penalty=options.penalty,
             power=options.power,
-            explain=options.explain,
+            explain=explain,
             progress=options.progress,
         )
     except DecisionError as error:

@@ -14,6 +14,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from swdual import registry
+from swdual.scheduling import campaign, read_swf, resample
 from swdual.scheduling.metrics import METRICS, OF_POWER
 from swdual.scheduling.plugins import find_policy
 from swdual.scheduling.policy import OWN
@@ -260,6 +261,96 @@ def test_which_weeks_were_drawn_is_told_so_that_they_can_be_drawn_again(run, tra
     assert (odd["week"], odd["instants"], odd["seed"]) == (None, None, None)
     assert "jobs 1, 2, 3" not in run("simulate", "t.swf", QUIET).out
     assert "with --seed 0" in run("simulate", "t.swf", "--sample", "9", QUIET).out
+
+
+@pytest.fixture
+def users_trace(here):
+    """Write a trace of 20 users in 20 weeks, some of them there for a few weeks."""
+    draw = random.Random(3)
+    jobs = []
+    for user in range(20):
+        first = 0 if user < 6 else draw.randint(0, 17)
+        last = 20 if user < 6 else first + 3
+        for _ in range(3 * (last - first)):
+            submit = draw.randrange(first * 604_800, last * 604_800)
+            run = draw.randint(1, 60_000)
+            jobs.append((submit, run, draw.randint(1, 10), run + draw.randint(0, 999), user))
+    jobs.sort()
+    lines = [
+        f"{number} {submit} -1 {run} {wide} -1 -1 {wide} {requested} -1 1 {user} 1 1 1 1 -1 -1"
+        for number, (submit, run, wide, requested, user) in enumerate(jobs, 1)
+    ]
+    (here / "u.swf").write_text("; MaxProcs: 10\n" + "\n".join(lines) + "\n")
+
+
+def test_resampled_workloads_are_those_of_python(run, users_trace, here):
+    """Text, JSON and CSV: means, intervals and differences; files are of the first workload."""
+    words = ("simulate", "u.swf", "--resample", "4", "--weeks", "6", "--seed", "3", QUIET)
+    words += ("--user-factor", "1.5", "--max-load", "0.6", "--long-term-weeks", "5")
+    words += ("--policy", "easy,fcfs", "--metric", "mean_waiting_time,makespan")
+    found = resample(
+        *(read_swf(here / "u.swf"), 4),
+        **{"seed": 3, "weeks": 6, "user_factor": 1.5, "max_load": 0.6, "long_term_weeks": 5},
+    )
+    comparison = campaign.run(found, 10, ["easy", "fcfs"], shown=["mean_waiting_time", "makespan"])
+    average, differences = comparison.comparison.average(), comparison.comparison.differences()
+    outcome = run(*words, "--comparison-out", "c.csv", "--jobs-out", "{policy}.csv")
+    headline, which, how, *table = outcome.out.splitlines()
+    assert headline.startswith("u: ")
+    assert which.startswith("4 workloads of 6 weeks that recombine the users of these jobs")
+    assert how == "means over the workloads, with 95 % intervals"
+    assert table == [
+        *average.lines(),
+        *("", "differences from easy, basic with the same workload"),
+        *differences.lines(),
+    ]
+    told = shown(run(*words, "--json"))
+    assert told["part"] == told["part"] | {"resamples": 4, "weeks": 6, "seed": 3}
+    for name, expected in (("schedules", average), ("differences", differences)):
+        for row, other in zip(told[name], expected.to_dicts(), strict=True):
+            for metric in METRICS.keys() - OF_POWER:
+                for key in (metric, f"{metric}_half_width"):
+                    assert row[key] == pytest.approx(other[key])
+    names = [row["workload"] for row in rows(here / "c.csv")]
+    assert names == [f"u, resample {number}" for number in (1, 1, 2, 2, 3, 3, 4, 4)]
+    (first,) = resample(
+        *(read_swf(here / "u.swf"), 1),
+        **{"seed": 3, "weeks": 6, "user_factor": 1.5, "max_load": 0.6, "long_term_weeks": 5},
+    )
+    submitted = [float(row["submission_time"]) for row in rows(here / "fcfs.csv")]
+    assert sorted(submitted) == first.submit_time.tolist()
+
+
+def test_a_report_of_resampled_workloads_shows_intervals(run, users_trace, here):
+    """Means and differences, with and without the script."""
+    words = ("simulate", "u.swf", "--resample", "3", "--long-term-weeks", "5", QUIET)
+    words += ("--policy", "easy,fcfs", "--metric", "mean_waiting_time")
+    outcome = run(*words, "--report", "r.html")
+    text = html.unescape((here / "r.html").read_text())
+    assert "3 workloads: means with 95 % intervals" in text
+    easy, fcfs, _, _, _, _, _, difference = (
+        line.split("  ")[-1].strip() for line in outcome.out.splitlines()[5:]
+    )
+    (simulation,) = re.findall('id="data-simulation">(.*?)</script>', text)
+    facts = json.loads(simulation)
+    assert facts["metrics"]["mean_waiting_time"]["texts"] == [easy, fcfs]
+    assert len(facts["runs"]) == 2
+    head, _, _ = text.partition("<main")
+    assert f"<td class=number>{difference}</td>" in head
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--max-load", "0.5"), "give it, too"),
+        (("--resample", "3", "--weeks", "2", "--start", "0"), "omit --start"),
+        (("--resample", "3", "--kind", "sequential"), "omit --resample"),
+        (("--resample", "3", "--user-factor", "-1"), "user factor is -1.0"),
+        (("--resample", "3", "--long-term-weeks", "19"), "fewer weeks for long-term users"),
+    ],
+)
+def test_what_cannot_be_resampled_is_refused_with_a_remedy(refuses, users_trace, words, said):
+    refuses(1, [said], "simulate", "u.swf", *words, QUIET)
 
 
 def test_metrics_may_be_chosen_for_one_schedule(run, trace):

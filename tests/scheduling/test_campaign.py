@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import get_type_hints
 
+import numpy as np
 import pytest
 
 from swdual.errors import InputError
@@ -142,6 +143,47 @@ def test_schedules_are_handed_over_one_by_one():
     for (label, schedule), row in zip(seen, outcome.comparison.rows, strict=True):
         assert row.values["makespan"] == schedule.metrics["makespan"]
         assert outcome.explanations[label] == schedule.explain(3).splitlines()
+
+
+def test_several_workloads_are_simulated_with_each_combination():
+    """One after the other, as they are made; jobs of the first are explained."""
+    made = []
+
+    def workloads():
+        for count in (4, 3, 2):
+            made.append(count)
+            yield replace(WORKLOAD[:count], name=f"{count} jobs")
+
+    seen = []
+    outcome = run(
+        *(workloads(), 4, ["fcfs", "easy"]),
+        on_schedule=lambda combination, schedule: seen.append((len(schedule), [*made])),
+        explain=[4],
+    )
+    assert seen == [(4, [4]), (4, [4]), (3, [4, 3]), (3, [4, 3]), (2, [4, 3, 2]), (2, [4, 3, 2])]
+    rows = outcome.comparison.rows
+    assert [(row.workload, row.policy) for row in rows] == [
+        (f"{count} jobs", policy) for count in (4, 3, 2) for policy in ("fcfs", "easy")
+    ]
+    for row, count in zip(rows, (4, 4, 3, 3, 2, 2), strict=True):
+        schedule = simulate(WORKLOAD[:count], 4, row.policy)
+        assert row.values == pytest.approx(schedule.metrics, nan_ok=True)
+    assert outcome.explanations["easy, basic"] == [
+        *simulate(WORKLOAD, 4, "easy", explain=[4]).explain(4).splitlines()
+    ]
+    fcfs, easy = outcome.comparison.average().rows
+    assert fcfs.values["makespan"] == np.mean([rows[k].values["makespan"] for k in (0, 2, 4)])
+    assert easy.samples["makespan"].tolist() == [rows[k].values["makespan"] for k in (1, 3, 5)]
+
+
+def test_who_takes_the_first_workload_takes_all():
+    """Shelves plan jobs that are all there from the start; who refuses the first is left out."""
+    workloads = [replace(WORKLOAD, name="online"), replace(WORKLOAD.offline(), name="offline")]
+    outcome = run(workloads, 4, "all")
+    assert "shelves, own" in outcome.refused
+    assert len(outcome.comparison.average().rows) + len(outcome.refused) == len(policy_names())
+    with pytest.raises(InputError, match=r"shelves, own takes the first .* not online: .*leave"):
+        run(workloads[::-1], 4, "all")
 
 
 def test_the_metrics_are_chosen_and_checked_before_the_work():

@@ -15,9 +15,18 @@ from support.random_schedules import built, drawn
 
 from swdual.errors import InputError, OutputError
 from swdual.scheduling import metrics
+from swdual.scheduling.intervals import Estimate
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.reports.comparison import SHOWN, compare, human_time, shown
+from swdual.scheduling.reports.comparison import (
+    SHOWN,
+    Comparison,
+    Row,
+    compare,
+    human_time,
+    shown,
+    shown_estimate,
+)
 
 
 @pytest.fixture
@@ -194,3 +203,92 @@ def test_long_times_are_told_in_units_that_people_read(seconds, text):
     """Nothing below an hour, and nothing where there is no time."""
     assert human_time(seconds) == text
     assert human_time(math.nan) == ""
+
+
+def measured(values):
+    """Return the comparison of policies with these waiting times in workloads a, b, ..."""
+    rows = [
+        Row("abcdefgh"[place], "4", policy, "basic", {}, "", {"mean_waiting_time": waits[place]})
+        for place in range(len(next(iter(values.values()))))
+        for policy, waits in values.items()
+    ]
+    name = "mean_waiting_time"
+    return Comparison(rows, {name: metrics.METRICS[name]}, [name])
+
+
+def test_means_over_workloads_have_intervals():
+    """By hand: 10, 20 and 30 have the deviation 10, and t is 4.303 with 2 degrees of freedom."""
+    comparison = measured({"easy": [10.0, 20.0, 30.0], "fcfs": [13.0, 22.0, 34.0]})
+    average = comparison.average()
+    assert average.lines()[2:] == [
+        "easy    basic         20 ± 25 s",
+        "fcfs    basic         23 ± 26 s",
+    ]
+    easy, fcfs = average.to_dicts()
+    assert (easy["workload"], easy["mean_waiting_time"], fcfs["mean_waiting_time"]) == (
+        *("3 workloads", 20, 23),
+    )
+    half_width = 4.302652729749464 * 10 / math.sqrt(3)
+    assert easy["mean_waiting_time_half_width"] == pytest.approx(half_width)
+    assert average.average() is average
+    assert comparison.labels()[:2] == ["a, easy, basic", "a, fcfs, basic"]
+
+
+def test_differences_are_those_within_workloads():
+    """3, 2 and 4 s more: known well, though the workloads differ much."""
+    comparison = measured({"easy": [10.0, 20.0, 30.0], "fcfs": [13.0, 22.0, 34.0]})
+    differences = comparison.differences()
+    assert differences.labels() == ["easy, basic", "fcfs, basic"]
+    first, other = differences.to_dicts()
+    assert (first["mean_waiting_time"], first["mean_waiting_time_half_width"]) == (0, 0)
+    assert other["mean_waiting_time"] == 3
+    assert other["mean_waiting_time_half_width"] == pytest.approx(4.302652729749464 / math.sqrt(3))
+    assert str(differences).endswith("3.0 ± 2.5 s")
+    assert str(comparison.average().differences()) == str(differences)
+
+
+@pytest.mark.parametrize(
+    ("other", "best"),
+    [
+        ([13.0, 22.0, 34.0], [True, False, False]),
+        ([9.0, 22.0, 31.0], [True, True, False]),
+        ([np.nan, np.nan, np.nan], [True, False, False]),
+    ],
+)
+def test_means_that_cannot_be_told_from_the_best_are_best_too(other, best):
+    values = {"easy": [10.0, 20.0, 30.0], "fcfs": other, "sjf": [50.0, 60.0, 71.0]}
+    average = measured(values).average()
+    assert average.find_best("mean_waiting_time") == best
+
+
+def test_only_schedules_of_the_same_workloads_are_averaged():
+    comparison = measured({"easy": [1.0, 2.0], "fcfs": [3.0, 4.0]})
+    with pytest.raises(InputError, match="not of the same workloads"):
+        replace(comparison, rows=comparison.rows[:3]).average()
+    assert replace(comparison, rows=[]).differences().rows == []
+
+
+def test_averages_are_written_with_their_intervals(tmp_path):
+    """As CSV and as a data frame."""
+    pytest.importorskip("pandas")
+    average = measured({"easy": [10.0, 20.0, 30.0]}).average()
+    average.write_csv(tmp_path / "a.csv")
+    (row,) = csv.DictReader((tmp_path / "a.csv").read_text().splitlines())
+    frame = average.to_pandas()
+    for name in ("mean_waiting_time", "mean_waiting_time_half_width"):
+        assert float(row[name]) == frame[name][0] == average.to_dicts()[0][name]
+
+
+@pytest.mark.parametrize(
+    ("mean", "half_width", "unit", "text"),
+    [
+        (0.71, 0.0123, "%", "71.0 ± 1.2 %"),
+        (12345.6, 99.6, "s", "12,346 ± 100 s"),
+        (-1.23456, 0.0123, "", "-1.235 ± 0.012"),
+        (5.0, 0.0, "s", "5 s"),
+        (5.0, math.nan, "s", "5 s"),
+        (math.nan, math.nan, "s", "-"),
+    ],
+)
+def test_intervals_have_two_digits(mean, half_width, unit, text):
+    assert shown_estimate(Estimate(mean, half_width), unit) == text

@@ -6,15 +6,20 @@ import csv
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from swdual import registry
 from swdual.errors import InputError
 from swdual.io import notebook
 from swdual.io.output import Utf8, replace_file
+from swdual.io.text import pluralize
 from swdual.scheduling import metrics
 from swdual.scheduling.frames import data_frame
+from swdual.scheduling.intervals import Estimate, estimate_mean
 from swdual.scheduling.metrics import METRICS, Metric
 from swdual.scheduling.schedule_data import ScheduleData
 from swdual.scheduling.workload.workload import DAY
@@ -38,6 +43,8 @@ SHOWN = (
 class Row:
     """The metrics of a schedule, and the names of what it was simulated with.
 
+    Or the means of these over schedules of several workloads.
+
     Parameters
     ----------
     workload, platform, policy, allocator
@@ -47,9 +54,12 @@ class Row:
     penalty
         Of the platform; empty if there is none.
     values
-        Each metric by name, without those that the schedule does not have.
+        Each metric by name, without those that the schedule does not have; a mean if there are
+        samples.
     power
         The power model; empty if there is none.
+    samples
+        (workloads,) the values of each metric, by name; empty for one schedule.
     """
 
     workload: str
@@ -60,10 +70,63 @@ class Row:
     penalty: str
     values: Mapping[str, float]
     power: str = ""
+    samples: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def value(self, name: str) -> float:
         """Return a metric; NaN if the schedule does not have it."""
         return self.values.get(name, math.nan)
+
+    def estimate(self, name: str) -> Estimate:
+        """Return the mean of a metric over workloads, with its 95 % interval.
+
+        Parameters
+        ----------
+        name
+            The metric; there are samples.
+        """
+        return estimate_mean(self.samples[name])
+
+    def text(self, name: str, unit: str) -> str:
+        """Return a metric to look at, with its interval if it has one.
+
+        Parameters
+        ----------
+        name, unit
+            Of the metric.
+        """
+        if name not in self.samples:
+            return shown(self.value(name), unit)
+        return shown_estimate(self.estimate(name), unit)
+
+    def minus(self, other: Row) -> Row:
+        """Return the differences from another row in each workload.
+
+        Parameters
+        ----------
+        other
+            Of the same workloads.
+        """
+        return self.with_samples(
+            {
+                name: values - other.samples[name]
+                for name, values in self.samples.items()
+                if name in other.samples
+            },
+            self.workload,
+        )
+
+    def with_samples(self, samples: Mapping[str, NDArray[np.float64]], workload: str) -> Row:
+        """Return the row of these samples and their means.
+
+        Parameters
+        ----------
+        samples
+            As in the class.
+        workload
+            What to call the workloads.
+        """
+        means = {name: estimate_mean(values).mean for name, values in samples.items()}
+        return replace(self, workload=workload, values=means, samples=samples)
 
     @classmethod
     def of(cls, schedule: ScheduleData, chosen: Mapping[str, Metric]) -> Row:
@@ -138,7 +201,10 @@ class Comparison:
         ]
 
     def to_dicts(self) -> list[dict[str, Any]]:
-        """Return each row with all metrics as plain values, None where there are no jobs."""
+        """Return each row with all metrics as plain values, None where there are no jobs.
+
+        Beside a mean, NAME_half_width has half the width of its interval.
+        """
         return [
             {
                 "workload": row.workload,
@@ -149,6 +215,10 @@ class Comparison:
                 "penalty": row.penalty or None,
                 "power": row.power or None,
                 **{name: _plain(value) for name, value in row.values.items()},
+                **{
+                    f"{name}_half_width": _plain(row.estimate(name).half_width)
+                    for name in row.samples
+                },
             }
             for row in self.rows
         ]
@@ -169,10 +239,11 @@ class Comparison:
         OutputError
             If it cannot be written, or exists without `force`.
         """
-        names = ["workload", "platform", "policy", "allocator", "options", "penalty", "power"]
+        about = ("workload", "platform", "policy", "allocator", "options", "penalty", "power")
+        half_widths = {f"{name}_half_width": None for row in self.rows for name in row.samples}
+        names = [*about, *self.metrics, *half_widths]
         with replace_file(path, force=force, compress=True) as stream:
-            columns = [*names, *self.metrics]
-            writer = csv.DictWriter(Utf8(stream), columns, lineterminator="\n")
+            writer = csv.DictWriter(Utf8(stream), names, lineterminator="\n")
             writer.writeheader()
             writer.writerows(self._text_rows())
 
@@ -202,8 +273,9 @@ class Comparison:
     def find_best(self, name: str) -> list[bool]:
         """Return for each row whether it has the best value of a metric.
 
-        Rows with equal values are equally good. None is best if all are, or if neither large nor
-        small values of the metric are good.
+        Rows with equal values are equally good, and of means those whose interval of the difference
+        from the best holds 0. None is best if all are, or if neither large nor small values of the
+        metric are good.
 
         Parameters
         ----------
@@ -216,7 +288,65 @@ class Comparison:
         if good is None or len({*known}) < 2:
             return [False] * len(values)
         best = min(known) if good == "min" else max(known)
-        return [value == best for value in values]
+        first = self.rows[values.index(best)]
+        found = [
+            value == best or _are_equal(row, first, name)
+            for value, row in zip(values, self.rows, strict=True)
+        ]
+        return found if not all(found) else [False] * len(values)
+
+    def average(self) -> Comparison:
+        """Return the means over the workloads, with 95 % intervals: one row for all that is equal.
+
+        The workloads are taken for independent, as those of `resample` are. The interval is that
+        of the mean by Student's t: the more workloads, the narrower.
+
+        Raises
+        ------
+        InputError
+            If policies and allocators were not simulated with the same workloads.
+        """
+        if all(row.samples for row in self.rows):
+            return self
+        groups: dict[tuple[str, ...], list[Row]] = {}
+        for row in self.rows:
+            options = (f"{name}={value}" for name, value in row.options.items())
+            key = row.platform, row.policy, row.allocator, row.penalty, row.power, *options
+            groups.setdefault(key, []).append(row)
+        names = [[row.workload for row in rows] for rows in groups.values()]
+        if any(each != names[0] for each in names):
+            raise InputError(
+                "the schedules are not of the same workloads in the same order; simulate each "
+                "policy with each workload"
+            )
+        return replace(
+            self,
+            rows=[
+                rows[0].with_samples(
+                    {
+                        name: np.array([row.values[name] for row in rows])
+                        for name in self.metrics
+                        if name in rows[0].values
+                    },
+                    pluralize(len(rows), "workload", "workloads"),
+                )
+                for rows in groups.values()
+            ],
+        )
+
+    def differences(self) -> Comparison:
+        """Return the differences of all rows of `average` from the first one, with intervals.
+
+        The value of the first row with a workload is subtracted from those of the others with the
+        same workload: how workloads differ does not widen the intervals.
+
+        Raises
+        ------
+        InputError
+            As for `average`.
+        """
+        rows = self.average().rows
+        return replace(self, rows=[row.minus(rows[0]) for row in rows])
 
     def _names(self) -> list[str]:
         """Return the columns of a label: policy, allocator, and others where they differ."""
@@ -251,8 +381,7 @@ class Comparison:
     def _columns(self) -> list[list[str]]:
         """Return the texts of the table, column by column, without heads."""
         numbers = [
-            [shown(row.value(name), self.metrics[name].unit) for row in self.rows]
-            for name in self.shown
+            [row.text(name, self.metrics[name].unit) for row in self.rows] for name in self.shown
         ]
         return [*self.label_columns().values(), *numbers]
 
@@ -335,10 +464,34 @@ def shown(value: float, unit: str) -> str:
         return "-"
     if unit == "%":
         return f"{100 * value:.2f} %"
-    if unit == "J" and value >= JOULES_PER_KWH:
+    if unit == "J" and abs(value) >= JOULES_PER_KWH:
         value, unit = value / JOULES_PER_KWH, "kWh"
     text = f"{value:,.5g}" if abs(value) < 10_000 else f"{value:,.0f}"
     return f"{text} {unit}".rstrip()
+
+
+def shown_estimate(estimate: Estimate, unit: str) -> str:
+    """Return a mean and its interval to look at: two digits of half the width.
+
+    Parameters
+    ----------
+    estimate, unit
+        As for `shown`.
+
+    >>> shown_estimate(Estimate(12626.4, 1201.1), "s"), shown_estimate(Estimate(0.71, 0.0123), "%")
+    ('12,626 ± 1,201 s', '71.0 ± 1.2 %')
+    >>> shown_estimate(Estimate(-9e6, 3.6e6), "J")
+    '-2.5 ± 1.0 kWh'
+    """
+    mean, half_width = estimate
+    if not (half_width > 0):
+        return shown(mean, unit)
+    if unit == "%":
+        mean, half_width = 100 * mean, 100 * half_width
+    if unit == "J" and max(abs(mean), half_width) >= JOULES_PER_KWH:
+        mean, half_width, unit = mean / JOULES_PER_KWH, half_width / JOULES_PER_KWH, "kWh"
+    digits = max(0, 1 - math.floor(math.log10(half_width)))
+    return f"{mean:,.{digits}f} ± {half_width:,.{digits}f} {unit}".rstrip()
 
 
 def human_time(seconds: float) -> str:
@@ -366,6 +519,14 @@ def _split(name: str) -> tuple[str, str]:
         return first, rest
     first, _, rest = name.rpartition(" ")
     return first, rest
+
+
+def _are_equal(row: Row, other: Row, name: str) -> bool:
+    """Return whether the interval of the difference of two means holds 0."""
+    if not row.samples:
+        return False
+    mean, half_width = estimate_mean(row.samples[name] - other.samples[name])
+    return abs(mean) <= half_width
 
 
 def _plain(value: float) -> float | int | None:

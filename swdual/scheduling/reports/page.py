@@ -48,6 +48,9 @@ EXPLANATIONS = 1000
 STATIC_JOBS, MAX_STATIC_JOBS = 10, 100
 """Jobs that are shown without the script: those of a schedule that waited longest, and in all."""
 
+OF_SEVERAL = "means with 95 % intervals; the charts and the jobs are those of the first workload"
+"""What a page of several workloads says."""
+
 SCRIPTS = ("times.js", "jobs.js", "gantt.js", "simulation.js")
 STYLES = ("simulation.css",)
 
@@ -217,33 +220,19 @@ class ReportWriter:
         what = labels[0] if count == 1 else pluralize(count, "schedule", "schedules")
         title = f"{self._name}: {what}"
         about = details("About this report", definitions({**(facts or {}), **self._facts}))
+        if any(row.samples for row in comparison.rows):
+            remarks = [f"{comparison.rows[0].workload}: {OF_SEVERAL}", *remarks]
         lines = [Markup(f'<p class="note">{text(line)}</p>') for line in remarks]
+        if any(row.samples for row in comparison.rows[1:]):
+            caption = f"Differences from {labels[0]} with the same workload"
+            lines.append(_table(caption, comparison.differences(), marked=False))
         head = Markup(f"<header><h1>{text(title)}</h1>{about}{join(lines)}</header>")
-        static = self._static(comparison, labels, texts, best)
+        static = self._static(comparison, labels)
         self._page.finish(join([head, Markup(f'<main id="report">{static}</main>')]))
 
-    def _static(
-        self,
-        comparison: Comparison,
-        labels: Sequence[str],
-        texts: Mapping[str, Sequence[str]],
-        best: Mapping[str, Sequence[bool]],
-    ) -> Markup:
+    def _static(self, comparison: Comparison, labels: Sequence[str]) -> Markup:
         """Return what is shown without the script."""
-        columns = comparison.label_columns()
-        names = [*comparison.shown]
-        heads = [
-            *map(Head, columns),
-            *(Head(name.replace("_", " "), "right") for name in names),
-        ]
-        rows = [
-            (
-                *(column[row] for column in columns.values()),
-                *(texts[name][row] + " (best)" * best[name][row] for name in names),
-            )
-            for row in range(len(labels))
-        ]
-        parts = [static_table("Metrics of each schedule", heads, rows)]
+        parts = [_table("Metrics of each schedule", comparison, marked=True)]
         count = max(1, MAX_STATIC_JOBS // STATIC_JOBS)
         jobs = [
             (label, *cells)
@@ -329,9 +318,21 @@ def check_path(path: str | os.PathLike[str]) -> None:
         raise InputError("the name of a report must end in .html", file=os.fspath(path))
 
 
+def _table(caption: str, comparison: Comparison, *, marked: bool) -> Markup:
+    """Return the metrics that are shown as a table that needs no script; the best are marked."""
+    columns, names = comparison.label_columns(), comparison.shown
+    heads = [*map(Head, columns), *(Head(name.replace("_", " "), "right") for name in names)]
+    cells = [*columns.values()]
+    for name in names:
+        best = comparison.find_best(name) if marked else [False] * len(comparison.rows)
+        texts = zip(_texts(comparison, name), best, strict=True)
+        cells.append([value + " (best)" * is_best for value, is_best in texts])
+    return static_table(caption, heads, [*zip(*cells, strict=True)])
+
+
 def _texts(comparison: Comparison, name: str) -> list[str]:
     """Return the values of a metric as they are printed."""
-    return [shown(row.value(name), comparison.metrics[name].unit) for row in comparison.rows]
+    return [row.text(name, comparison.metrics[name].unit) for row in comparison.rows]
 
 
 def _facts(schedule: ScheduleData) -> dict[str, object]:

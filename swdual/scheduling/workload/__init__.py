@@ -12,6 +12,8 @@ Stages, in the order in which a file becomes a workload:
     Valid jobs, sorted by their submit times, as the engine takes them.
 ``sample``
     Windows of time and random jobs.
+``resample``
+    Random workloads that recombine the users of a trace.
 ``lublin``, ``cirne``
     Synthetic workloads.
 ``downey``, ``moldable``

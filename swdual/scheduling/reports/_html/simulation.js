@@ -87,6 +87,10 @@ function buildComparison(simulation) {
     const letters = Math.max(name.length, ...columns[name].map((text) => text.length));
     return Math.min(230, 20 + Math.max(60, 8.4 * letters));
   });
+  const room = shown.map((name) => {
+    const letters = Math.max(...metrics[name].texts.map((text) => text.length));
+    return Math.max(METRIC_WIDTH, 20 + 8.4 * letters);
+  });
   const table = new DataTable({
     label: "Schedules",
     noun: ["schedule", "schedules"],
@@ -101,13 +105,13 @@ function buildComparison(simulation) {
         values: columns[name],
         draw: (cell, row) => fill(cell, { title: columns[name][row] }, [columns[name][row]]),
       })),
-      ...shown.map((name) => ({
+      ...shown.map((name, k) => ({
         name,
         label: metrics[name].label,
         hint: metrics[name].formula,
         kind: "number",
         values: numbers(metrics[name].values),
-        width: `${METRIC_WIDTH}px`,
+        width: `${room[k]}px`,
         falls: metrics[name].largeIsGood,
         draw: (cell, row) => drawMetric(cell, metrics[name], row),
       })),
@@ -117,7 +121,7 @@ function buildComparison(simulation) {
     onCurrent: (row) => row !== page.run && showRun(row, remembered()),
     onChange: remember,
   });
-  const width = widths.reduce((sum, each) => sum + each, METRIC_WIDTH * shown.length);
+  const width = [...widths, ...room].reduce((sum, each) => sum + each);
   table.grid.style.minWidth = `${width}px`;
   return table;
 }
