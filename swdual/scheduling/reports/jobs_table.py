@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from swdual.io.output import Utf8, replace_file
 from swdual.scheduling import processors
 from swdual.scheduling.schedule_data import ScheduleData
+from swdual.scheduling.workload.workload import Workload
 
 COMPLETED = "COMPLETED_SUCCESSFULLY"
 KILLED = "COMPLETED_WALLTIME_REACHED"
@@ -26,7 +27,8 @@ def columns(schedule: ScheduleData) -> dict[str, NDArray[Any]]:
     ``execution_time`` is finish - start, ``success`` is 1 for jobs that ran to their end, and
     ``allocated_resources`` are processors such as ``0-3 7``. ``stretch`` is Batsim's, turnaround /
     (finish - start), NaN for jobs that ran 0 s; that of `swdual.scheduling.metrics` has the time in
-    which the job held processors there, which is less where it was stopped.
+    which the job held processors there, which is less where it was stopped. ``user`` and ``group``
+    come last, where they are known.
     """
     workload, execution = schedule.workload, schedule.execution_time
     resources = [processors.text(schedule.allocation(index)) for index in range(len(workload))]
@@ -44,6 +46,17 @@ def columns(schedule: ScheduleData) -> dict[str, NDArray[Any]]:
         "turnaround_time": schedule.turnaround_time,
         "stretch": schedule.turnaround_time / np.where(execution > 0, execution, np.nan),
         "allocated_resources": np.array(resources, np.object_),
+        **owners(workload),
+    }
+
+
+def owners(workload: Workload) -> dict[str, NDArray[Any]]:
+    """Return the columns ``user`` and ``group`` of a workload, each if it is known of some job."""
+    extra = workload.extra
+    return {
+        name: extra[name]
+        for name in ("user", "group")
+        if name in extra and (extra[name] >= 0).any()
     }
 
 
