@@ -38,6 +38,9 @@ from swdual.scheduling.workload.workload import DAY, Workload
 SUBMISSION = "submission"
 """The name of the order of submission."""
 
+MIN_TIME = 1e-9
+"""Seconds that a job is expected to run at least: orders divide by them, and 0 may be predicted."""
+
 Numbers = NDArray[np.float64]
 
 
@@ -293,7 +296,7 @@ class QueueOrder:
         jobs = WaitingJobs(
             index,
             workload.submit_time[index] - since,
-            workload.requested_time[index] if expected is None else expected,
+            np.maximum(workload.requested_time[index] if expected is None else expected, MIN_TIME),
             workload.processors[index],
             workload,
             self._fair_share,
