@@ -58,8 +58,10 @@ class FairShare:
         view
             The present instant.
         """
-        if self._users is None and not self._read_users(view.workload):
-            return
+        if self._users is None:
+            if not self._read_users(view.workload):
+                return
+            self._time = view.now
         running = self._running
         ended = [each.job for each in view.ended]
         # Running jobs are in the order of their starts, so that those of the last pass stand last.

@@ -151,6 +151,14 @@ def test_usage_does_not_vanish_while_nobody_runs():
     assert schedule.start_time.tolist() == [0, 0, 9001, 9000]
 
 
+def test_it_does_not_matter_when_time_begins():
+    workload = make_workload("rigid", 1)
+    options = {"order": "fairshare", "half_life": 1}
+    expected = simulate(workload, 24, "easy", options=options).waiting_time.tolist()
+    early = workload.shifted(-1_000_000)
+    assert simulate(early, 24, "easy", options=options).waiting_time == pytest.approx(expected)
+
+
 WAITING = [(0, 5, 9, 4), (1, 3, 4, 4), (2, 3, 4, 4)]
 
 
