@@ -101,7 +101,8 @@ class FairShare:
         total = float(self._usage.sum())
         if not total > 0:
             return np.zeros(len(index))
-        return (self._usage / total / self._shares).round(DIGITS)[self._users[index]]
+        users = self._users[index]
+        return (self._usage[users] / total / self._shares[users]).round(DIGITS)
 
     def _read_users(self, workload: Workload) -> bool:
         """Find the user of each job and the shares of each user; return whether users are known."""

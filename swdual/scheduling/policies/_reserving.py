@@ -80,7 +80,7 @@ class Reserving:
         """Yield the jobs that start now."""
         profile, now = self._profile, view.now
         profile.advance(now)
-        for order in (self._order, self._backfill_order):
+        for order in {self._order, self._backfill_order}:  # which may be the same
             if order is not None:
                 order.update(view)
         for ended in view.ended:

@@ -88,10 +88,12 @@ class Policy:
                     "order=shortest is an order of backfilling; leave it or backfill_order out"
                 )
             order, backfill_order = SUBMISSION, "sjf"
-        others = order if backfill_order == SAME else backfill_order
+        queue_order = find_order(order, platform.processors, priority)
         orders = (
-            find_order(order, platform.processors, priority),
-            find_order(others, platform.processors, priority),
+            queue_order,
+            queue_order
+            if backfill_order == SAME
+            else find_order(backfill_order, platform.processors, priority),
         )
         predictions = None if predictor == REQUEST else Predictions(predictor, correction)
         if predictions is not None and (by_processors or reserve_depth != "1"):
@@ -143,7 +145,7 @@ class _ByCount:
     def decide(self, view: View) -> Iterator[Start]:
         now, queue, predictions = view.now, view.queue, self._predictions
         expected = None if predictions is None else predictions.expected
-        for order in (self._order, self._backfill_order):
+        for order in {self._order, self._backfill_order}:  # which may be the same
             if order is not None:
                 order.update(view)
         if predictions is None:
