@@ -86,6 +86,7 @@ WITH_CHROMIUM = pytest.mark.skipif(
             for name, *options in (
                 ("orders.py", "--only", "sequences", "--trace", "HPC2N"),
                 ("predicted_run_times.py", "--only", "KTH"),
+                ("fair_share.py", "--only", "KTH"),
                 ("malleable_strategies.py", "--only", "KTH", "--jobs", "300", "--draws", "1"),
             )
         ),

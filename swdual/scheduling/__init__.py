@@ -11,8 +11,8 @@ Stages, in the order in which a simulation meets them:
     Which processors a job gets.
 ``policy``, ``policies``
     Which job starts when: the contract of a policy, and those that there are.
-``orders``, ``predictors``
-    Which waiting job comes first; how long jobs are expected to run.
+``orders``, ``fair_share``, ``predictors``
+    Which waiting job comes first; how much users have used; how long jobs are expected to run.
 ``placing``, ``plugins``
     Helpers for policies; policies and allocators of files, classes and other packages.
 ``profile``, ``reservations``, ``kernels``

@@ -146,7 +146,7 @@ def make_policy(
     Raises
     ------
     InputError
-        If there is no such option, or it cannot have that value.
+        If there is no such option, or it cannot have that value, or would have no effect.
     """
     name, known = plugin.name, plugin.options
     for option in options:
@@ -155,7 +155,17 @@ def make_policy(
                 raise InputError(f"the policy {name} has no options, so {option!r} is unknown")
             raise InputError(registry.unknown(f"option of the policy {name}:", option, known))
     chosen = {key: option.check(key, options.get(key)) for key, option in known.items()}
-    shown = {key: policies.name_value(value) for key, value in chosen.items()}
+    values = {"function" if callable(value) else value for value in chosen.values()}
+    shown = {}
+    for key, value in chosen.items():
+        needs = known[key].needs
+        if not needs or values.intersection(needs):
+            shown[key] = policies.name_value(value)
+        elif options.get(key) is not None:
+            raise InputError(
+                f"{key} has no effect, as no option of the policy {name} is "
+                f"{' or '.join(needs)}; leave it out, or choose one"
+            )
     return plugin.make(platform, allocator, **chosen), shown
 
 

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from swdual.errors import InputError
 from swdual.scheduling.energy import energy_by_state
 from swdual.scheduling.job import seconds
+from swdual.scheduling.workload.trace import MISSING
 
 if TYPE_CHECKING:
     from swdual.scheduling.schedule_data import ScheduleData
@@ -72,6 +73,50 @@ def bounded_slowdown(schedule: ScheduleData, bound: float = SLOWDOWN_BOUND) -> C
         Seconds, above 0.
     """
     return np.maximum(1.0, schedule.turnaround_time / np.maximum(schedule.processing_time, bound))
+
+
+def user_slowdown(schedule: ScheduleData, bound: float = SLOWDOWN_BOUND) -> Column:
+    """Return (users,) the mean bounded slowdown of the jobs of each user.
+
+    Users are in the order of their numbers. Jobs of unknown users, below 0, are left out; without
+    known users there is nothing.
+
+    Parameters
+    ----------
+    schedule, bound
+        As for `bounded_slowdown`.
+    """
+    total, jobs = _sums_of_users(
+        schedule, bounded_slowdown(schedule, bound), np.ones(len(schedule))
+    )
+    return total / jobs
+
+
+def normalized_user_wait_time(schedule: ScheduleData) -> Column:
+    """Return (users,) NUWT: waiting time of a user's jobs / sum of p requested * processing.
+
+    D. Klusacek and H. Rudova, "Performance and fairness for users in parallel job scheduling",
+    JSSPP 2012, formula 1. Users are those of `user_slowdown`, without those whose jobs ran for 0 s.
+    """
+    area = schedule.workload.processors * schedule.processing_time
+    waited, used = _sums_of_users(schedule, schedule.waiting_time, area)
+    return waited[used > 0] / used[used > 0]
+
+
+def jain_index(schedule: ScheduleData, bound: float = SLOWDOWN_BOUND) -> float:
+    """Return (sum of x)^2 / (users * sum of x^2), x the mean bounded slowdown of a user.
+
+    R. Jain, D. Chiu, W. Hawe, "A quantitative measure of fairness and discrimination for resource
+    allocation in shared computer systems", DEC-TR-301, 1984. It is 1 if all users have the same,
+    and 1 / users if one has all.
+
+    Parameters
+    ----------
+    schedule, bound
+        As for `bounded_slowdown`.
+    """
+    values = user_slowdown(schedule, bound)
+    return _ratio(_sum(values) ** 2, len(values) * float(values @ values))
 
 
 def makespan(schedule: ScheduleData) -> float:
@@ -286,6 +331,10 @@ def _max(values: Column) -> float:
     return float(values.max()) if len(values) else math.nan
 
 
+def _std(values: Column) -> float:
+    return float(values.std()) if len(values) else math.nan
+
+
 def _norm(values: Column) -> float:
     return float(np.sqrt(values @ values))
 
@@ -375,7 +424,27 @@ def metrics(bound: float = SLOWDOWN_BOUND) -> dict[str, Metric]:
     for function, unit, best in rest:
         formula = (function.__doc__ or "").splitlines()[0].rstrip(".")
         named[function.__name__] = Metric(formula, unit, function, best)
-    return named
+    return named | _user_metrics(bound)
+
+
+def _user_metrics(bound: float) -> dict[str, Metric]:
+    slowdown = partial(user_slowdown, bound=bound)
+    of = "over users of the mean bounded slowdown of their jobs"
+    jain, nuwt = partial(jain_index, bound=bound), normalized_user_wait_time
+    about = "over users of NUWT, waiting time / sum of p requested * processing (Klusacek 2012)"
+    return {
+        "mean_user_slowdown": Metric(f"Mean {of}", "", _composed(_mean, slowdown), "min"),
+        "max_user_slowdown": Metric(f"Max {of}", "", _composed(_max, slowdown), "min"),
+        "jain_index": Metric(f"Jain's fairness index {of}; 1 at best", "", jain, "max"),
+        "mean_nuwt": Metric(f"Mean {about}", "", _composed(_mean, nuwt), "min"),
+        "std_nuwt": Metric(
+            "Standard deviation over users of NUWT", "", _composed(_std, nuwt), "min"
+        ),
+    }
+
+
+USER_METRICS = tuple(_user_metrics(SLOWDOWN_BOUND))
+"""Names of the metrics that compare users; not a number where no user is known."""
 
 
 OF_POWER = frozenset({"energy", "mean_power", "busy_energy_share", "boots"})
@@ -403,6 +472,15 @@ def table(schedule: ScheduleData, chosen: Mapping[str, Metric] = METRICS) -> dic
 
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole > 0 else math.nan
+
+
+def _sums_of_users(schedule: ScheduleData, *columns: Column) -> list[Column]:
+    """Return (users,) sums of each (jobs,) column over the jobs of each known user."""
+    user = schedule.workload.extra.get("user", np.full(len(schedule), MISSING))
+    known = np.flatnonzero(user >= 0)
+    users, place = np.unique(user[known], return_inverse=True)
+    sums = (np.bincount(place, column[known], len(users)) for column in columns)
+    return [each.astype(np.float64) for each in sums]  # bincount of nothing counts in whole numbers
 
 
 def _pieces(schedule: ScheduleData) -> Column:

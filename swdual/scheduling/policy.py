@@ -86,12 +86,16 @@ class Option(NamedTuple):
         All possible values, if it is a word.
     function
         Whether it can also be a function, in Python.
+    needs
+        Values of other options, of which one must be chosen for this to have an effect; "function"
+        stands for any function. Empty: it always has.
     """
 
     default: float | int | str
     help: str
     choices: tuple[str, ...] = ()
     function: bool = False
+    needs: tuple[str, ...] = ()
 
     def check(self, name: str, value: object) -> Any:
         """Return a value in the option's type, or a function; None is the default.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections import defaultdict
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import pairwise
 from typing import Any
 
@@ -47,8 +47,10 @@ VALUES = {
     "alpha": lambda rng, jobs, m: rng.choice([0.0, 0.5, 1.0, 3.0]),
     "dedicated": lambda rng, jobs, m: rng.integers(1, m),
     "efficiency": lambda rng, jobs, m: rng.choice([0.0, 0.5, 0.8, 1.0]),
+    "half_life": lambda rng, jobs, m: rng.choice([0, 20, 100_000]),
     "limits": lambda rng, jobs, m: rng.choice(["20", "5 30", "100 1000 10000"]),
     "malleable share": lambda rng, jobs, m: rng.choice([0.0, 20.0, 100.0]),
+    "max_age": lambda rng, jobs, m: rng.choice([1, 100_000]),
     "maximum": lambda rng, jobs, m: rng.choice([1.0, 1.5, 4.0, np.inf]),
     "minimum": lambda rng, jobs, m: rng.choice([0.0, 0.3, 1.0]),
     "overhead": lambda rng, jobs, m: rng.choice(["random", "0", "0.7"]),
@@ -63,6 +65,9 @@ VALUES = {
     "slots": lambda rng, jobs, m: rng.integers(1, 6),
     "threshold": lambda rng, jobs, m: rng.choice([1.0, 2.0, 5.0, np.inf]),
     "utilisation": lambda rng, jobs, m: rng.choice(["trace", "0.3", "1"]),
+    "weight_age": lambda rng, jobs, m: rng.choice([0, 5000]),
+    "weight_fairshare": lambda rng, jobs, m: rng.choice([0, 100_000]),
+    "weight_job_size": lambda rng, jobs, m: rng.choice([-1000, 0, 1000]),
     "window": lambda rng, jobs, m: rng.choice(["growing", "1", "4"]),
     "hrf threshold": lambda rng, jobs, m: rng.choice([0.3, 1.0]),
 }
@@ -110,7 +115,8 @@ def draw(seed, number):
             (seed, number), int(rng.integers(1, 61)), m, whole=rng.random() < 0.6
         )
         return Case(workload, Platform(m), policy, "basic", options, None, oracle)
-    policy = str(rng.choice(registry.available(policies.PACKAGE)))
+    names = registry.available(policies.PACKAGE)
+    policy = names[number % len(names)]
     platform = drawn_platform(rng, whole_clusters=policy == "shelves")
     workload = drawn_workload(rng, policy, platform)
     traits = find_policy(policy).traits
@@ -126,6 +132,14 @@ def draw(seed, number):
     allocator, options = str(rng.choice(possible)), drawn_options(rng, policy, workload, platform)
     if policy == "easy":
         options = agreeing(options, registry.load(allocators.PACKAGE, allocator).FORCED)
+    known, values = find_policy(policy).options, {*options.values()}
+    options = {
+        name: value
+        for name, value in options.items()
+        if not known[name].needs or values.intersection(known[name].needs)
+    }
+    users = rng.integers(-1, 5, len(workload))
+    workload = replace(workload, extra={**workload.extra, "user": users})
     return Case(workload, platform, policy, allocator, options, penalty)
 
 
@@ -145,15 +159,15 @@ def drawn_options(rng, policy, workload, platform):
 
 
 def agreeing(options, forced):
-    """Return options of EASY without those that others exclude, or that need users of jobs."""
+    """Return options of EASY without those that others exclude."""
     order, predictor = options.get("order"), options.get("predictor", "request")
     if order == "shortest" or options.get("reserve_depth") == "all":
         options.pop("backfill_order", None)
         if options.get("reserve_depth") == "all" and order == "shortest":
             del options["order"]
-    if predictor in ("last_two", "ave2") or forced:
+    if forced:
         options.pop("predictor", None)
-    elif predictor == "perfect":
+    elif predictor != "request":
         options.pop("reserve_depth", None)
         options.pop("by", None)
     return options

@@ -48,7 +48,9 @@ def _hostile():
 def _dated():
     workload = replace(lublin.generate(60, 16, seed=2), unix_start_time=843_480_000.0)
     users = np.arange(60) % 7
-    return [simulate(replace(workload, extra={"user": users}), 16, "conservative")]
+    return [
+        simulate(replace(workload, extra={"user": users, "group": users // 3}), 16, "conservative")
+    ]
 
 
 SCHEDULES = {

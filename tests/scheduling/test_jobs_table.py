@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -44,6 +45,14 @@ def test_the_file_is_what_batsim_would_write(schedule, tmp_path):
         "3,2,1,1,1,COMPLETED_SUCCESSFULLY,2,1,3,0,1,1,6",
         "4,3,1,1,1,COMPLETED_SUCCESSFULLY,13,0,13,10,10,,7",
     ]
+
+
+def test_users_and_groups_come_last_where_they_are_known(schedule):
+    """As in the page; a group is unknown to all jobs."""
+    extra = {"user": np.array([5, -1, 5, 2]), "group": np.full(4, -1), "queue": np.arange(4)}
+    owned = replace(schedule, workload=replace(schedule.workload, extra=extra))
+    assert ",".join(columns(owned)) == f"{BATSIM},user"
+    assert columns(owned)["user"].tolist() == [5, -1, 5, 2]
 
 
 def test_a_file_is_replaced_only_by_force(schedule, tmp_path):

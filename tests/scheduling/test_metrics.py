@@ -207,7 +207,9 @@ def test_the_bound_of_the_slowdown_can_be_chosen():
     usual, other = table(schedule), table(schedule, metrics.metrics(bound=1))
     assert usual["max_bounded_slowdown"] == 1
     assert other["max_bounded_slowdown"] == 5
-    changed = {name for name in usual if not np.array_equal(usual[name], other[name])}
+    changed = {
+        name for name in usual if not np.array_equal(usual[name], other[name], equal_nan=True)
+    }
     assert changed == {name for name in usual if "bounded" in name and "median" not in name} | {
         "median_bounded_slowdown"
     }
@@ -236,6 +238,33 @@ def test_the_locality_ratio_weighs_wide_jobs_more():
     schedule = built(SMALL, [(0, 0, 1, [(0, 1), (2, 3)]), (0, 1, 2, [(0, 4)])])
     assert metrics.locality_factor(schedule) == 3 / 2
     assert metrics.locality_ratio(schedule) == 4 / 3
+
+
+def owned(schedule, users):
+    return replace(schedule, workload=replace(schedule.workload, extra={"user": np.array(users)}))
+
+
+def test_metrics_of_users_worked_out_by_hand():
+    """Mean bounded slowdowns 1.2 and 1; 8 s of waiting for 20 + 80, and none; -1 is unknown."""
+    values = table(owned(built(SMALL, HAND), [7, 3, 7, -1]))
+    assert values["mean_user_slowdown"] == (1.2 + 1) / 2
+    assert values["max_user_slowdown"] == 1.2
+    same(values["jain_index"], 2.2**2 / (2 * (1.44 + 1)))
+    assert values["mean_nuwt"] == values["std_nuwt"] == 0.08 / 2
+
+
+def test_users_whose_jobs_ran_for_no_time_have_no_nuwt():
+    schedule = owned(built(SMALL, [(0, 0, 4, [(0, 4)]), (0, 4, 4, [(0, 1)])]), [1, 2])
+    assert metrics.normalized_user_wait_time(schedule).tolist() == [0]
+    assert metrics.user_slowdown(schedule).tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("users", [None, [-1] * 4])
+def test_without_known_users_their_metrics_are_not_a_number(users):
+    schedule = built(SMALL, HAND)
+    values = table(schedule if users is None else owned(schedule, users))
+    for name in ("mean_user_slowdown", "max_user_slowdown", "jain_index", "mean_nuwt", "std_nuwt"):
+        assert math.isnan(values[name])
 
 
 def test_there_are_no_jobs():

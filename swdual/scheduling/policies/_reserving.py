@@ -80,6 +80,9 @@ class Reserving:
         """Yield the jobs that start now."""
         profile, now = self._profile, view.now
         profile.advance(now)
+        for order in {self._order, self._backfill_order}:  # which may be the same
+            if order is not None:
+                order.update(view)
         for ended in view.ended:
             profile.release(now, ended.latest_end, ended.job.processors, ended.processors)
         reserved, candidates = self._reserved, [*view.submitted]

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import seconds
-from swdual.scheduling.orders import Order, find_order, order_option
+from swdual.scheduling.orders import PRIORITY_OPTIONS, Order, find_order, order_option
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies._reserving import make_choose
 from swdual.scheduling.policy import Option, Start, View
@@ -34,6 +34,7 @@ OPTIONS = {
         "The order of the queue, in which jobs submitted at one instant get their reservations, "
         "and in which waiting jobs move.",
     ),
+    **PRIORITY_OPTIONS,
 }
 
 
@@ -53,10 +54,11 @@ class Policy:
         by: str,
         compression: str,
         order: str | Order,
+        **priority: int,
     ) -> None:
         by_processors = by == "processors" or allocator.FORCED
         self._compression = compression
-        self._order = find_order(order)
+        self._order = find_order(order, platform.processors, priority)
         self._profile = AvailabilityProfile(platform.processors, by_processors=by_processors)
         self._choose = make_choose(platform, allocator, by_processors)
         self._reservations = Reservations(self._profile)
@@ -65,6 +67,8 @@ class Policy:
         """Yield the jobs whose reserved time has come."""
         profile, reservations, now = self._profile, self._reservations, view.now
         profile.advance(now)
+        if self._order is not None:
+            self._order.update(view)
         early = False
         for ended in view.ended:
             if ended.latest_end > now:

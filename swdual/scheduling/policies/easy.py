@@ -14,7 +14,14 @@ from swdual.errors import InputError
 from swdual.scheduling import predictors
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job, seconds
-from swdual.scheduling.orders import SUBMISSION, Order, QueueOrder, find_order, order_option
+from swdual.scheduling.orders import (
+    PRIORITY_OPTIONS,
+    SUBMISSION,
+    Order,
+    QueueOrder,
+    find_order,
+    order_option,
+)
 from swdual.scheduling.placing import reason_to_wait
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies import conservative
@@ -42,6 +49,7 @@ OPTIONS = {
         "In which order the others are tried: same is that of the queue.", SAME, default=SAME
     ),
     **predictors.OPTIONS,
+    **PRIORITY_OPTIONS,
 }
 
 
@@ -71,6 +79,7 @@ class Policy:
         backfill_order: str | Order,
         predictor: str,
         correction: str,
+        **priority: int,
     ) -> None:
         by_processors = by == "processors" or allocator.FORCED
         if order == SHORTEST:
@@ -79,7 +88,13 @@ class Policy:
                     "order=shortest is an order of backfilling; leave it or backfill_order out"
                 )
             order, backfill_order = SUBMISSION, "sjf"
-        orders = find_order(order), find_order(order if backfill_order == SAME else backfill_order)
+        queue_order = find_order(order, platform.processors, priority)
+        orders = (
+            queue_order,
+            queue_order
+            if backfill_order == SAME
+            else find_order(backfill_order, platform.processors, priority),
+        )
         predictions = None if predictor == REQUEST else Predictions(predictor, correction)
         if predictions is not None and (by_processors or reserve_depth != "1"):
             raise InputError(
@@ -93,7 +108,9 @@ class Policy:
                     "with a reservation for every job none is tried before another; leave "
                     "backfill_order and order=shortest out, or set reserve_depth"
                 )
-            self._method = conservative.Policy(platform, allocator, by, "textbook", order)
+            self._method = conservative.Policy(
+                platform, allocator, by, "textbook", order, **priority
+            )
         elif not reserve_depth.isdecimal():
             raise InputError(
                 f"reserve_depth cannot be {reserve_depth!r}: it is 0, 1, 2, ... or all"
@@ -128,6 +145,9 @@ class _ByCount:
     def decide(self, view: View) -> Iterator[Start]:
         now, queue, predictions = view.now, view.queue, self._predictions
         expected = None if predictions is None else predictions.expected
+        for order in {self._order, self._backfill_order}:  # which may be the same
+            if order is not None:
+                order.update(view)
         if predictions is None:
             for ended in view.ended:
                 self._latest_ends.remove(ended.latest_end, ended.job.index)

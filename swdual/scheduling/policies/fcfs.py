@@ -10,12 +10,12 @@ from collections.abc import Iterator
 
 from swdual.io.text import pluralize
 from swdual.scheduling.allocator import Allocator
-from swdual.scheduling.orders import Order, find_order, order_option
+from swdual.scheduling.orders import PRIORITY_OPTIONS, Order, find_order, order_option
 from swdual.scheduling.placing import reason_to_wait, start_now
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policy import Start, View
 
-OPTIONS = {"order": order_option("The order of the queue.")}
+OPTIONS = {"order": order_option("The order of the queue."), **PRIORITY_OPTIONS}
 
 
 class Policy:
@@ -24,13 +24,17 @@ class Policy:
     With a forced allocator the head also waits for processors that suit it.
     """
 
-    def __init__(self, platform: Platform, allocator: Allocator, order: str | Order) -> None:
-        self._order = find_order(order)
+    def __init__(
+        self, platform: Platform, allocator: Allocator, order: str | Order, **priority: int
+    ) -> None:
+        self._order = find_order(order, platform.processors, priority)
 
     def decide(self, view: View) -> Iterator[Start]:
         """Yield the head of the queue while there is room for it."""
-        queue = view.queue
-        ranked = None if self._order is None else iter(self._order.sort(view, queue.values()))
+        queue, ranked = view.queue, None
+        if self._order is not None:
+            self._order.update(view)
+            ranked = iter(self._order.sort(view, queue.values()))
         while queue:
             head = next(iter(queue.values()) if ranked is None else ranked)
             start = start_now(view, head)

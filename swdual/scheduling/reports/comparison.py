@@ -188,7 +188,10 @@ class Comparison:
         InputError
             If pandas is missing.
         """
-        return data_frame(self._text_rows())
+        rows = self._text_rows()
+        for row, own in zip(rows, self.rows, strict=True):  # a column of None would hold objects
+            row.update({name: value for name, value in own.values.items() if math.isnan(value)})
+        return data_frame(rows)
 
     def _text_rows(self) -> list[dict[str, Any]]:
         """Return each row with its options as text."""

@@ -14,6 +14,7 @@ from swdual.io.output import Utf8, replace_file
 from swdual.scheduling import processors
 from swdual.scheduling.energy import job_energy
 from swdual.scheduling.schedule_data import ScheduleData
+from swdual.scheduling.workload.workload import Workload
 
 COMPLETED = "COMPLETED_SUCCESSFULLY"
 KILLED = "COMPLETED_WALLTIME_REACHED"
@@ -28,7 +29,8 @@ def columns(schedule: ScheduleData) -> dict[str, NDArray[Any]]:
     ``allocated_resources`` are processors such as ``0-3 7``. ``stretch`` is Batsim's, turnaround /
     (finish - start), NaN for jobs that ran 0 s; that of `swdual.scheduling.metrics` has the time in
     which the job held processors there, which is less where it was stopped. ``consumed_energy``,
-    the joules of the job's processors while it ran, is there with a power model.
+    the joules of the job's processors while it ran, is there with a power model. ``user``
+    and ``group`` come last, where they are known.
     """
     workload, execution = schedule.workload, schedule.execution_time
     resources = [processors.text(schedule.allocation(index)) for index in range(len(workload))]
@@ -48,6 +50,17 @@ def columns(schedule: ScheduleData) -> dict[str, NDArray[Any]]:
         "stretch": schedule.turnaround_time / np.where(execution > 0, execution, np.nan),
         "allocated_resources": np.array(resources, np.object_),
         **energy,
+        **owners(workload),
+    }
+
+
+def owners(workload: Workload) -> dict[str, NDArray[Any]]:
+    """Return the columns ``user`` and ``group`` of a workload, each if it is known of some job."""
+    extra = workload.extra
+    return {
+        name: extra[name]
+        for name in ("user", "group")
+        if name in extra and (extra[name] >= 0).any()
     }
 
 

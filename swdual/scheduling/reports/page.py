@@ -26,6 +26,7 @@ from swdual.scheduling.metrics import SLOWDOWN_BOUND
 from swdual.scheduling.reports.charts import coarsen, means
 from swdual.scheduling.reports.comparison import SHOWN, Comparison, Row, check_shown, shown
 from swdual.scheduling.reports.explanation import Explainer
+from swdual.scheduling.reports.jobs_table import owners
 from swdual.scheduling.reports.summary import headline
 from swdual.scheduling.schedule_data import ScheduleData
 from swdual.version import __version__
@@ -374,9 +375,8 @@ def _run(schedule: ScheduleData, chosen: ChosenJobs) -> dict[str, Any]:
         "requested": workload.requested_time,
         "start": schedule.start_time,
         "finish": schedule.finish_time,
+        **owners(workload),
     }
-    if "user" in workload.extra and (workload.extra["user"] >= 0).any():
-        columns["user"] = workload.extra["user"]
     if len(schedule.interrupted):
         columns["processing"] = schedule.processing_time
     flags = {"killed": schedule.killed[rows], "backfilled": schedule.backfilled[rows]}

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from swdual.io.text import pluralize
-from swdual.scheduling.metrics import STATISTICS, Metric, quantities
+from swdual.scheduling.metrics import STATISTICS, USER_METRICS, Metric, quantities
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.reports.comparison import Row, human_time, shown
 from swdual.scheduling.workload.workload import DAY, Workload
@@ -80,8 +80,12 @@ def _line_of(name: str, value: float, unit: str) -> str:
 
 
 def _drop_redundant(values: Mapping[str, float]) -> dict[str, float]:
-    """Return the metrics without those that equal another one."""
-    left = dict(values)
+    """Return the metrics without those that equal another one, or need users and have none."""
+    left = {
+        name: value
+        for name, value in values.items()
+        if name not in USER_METRICS or not math.isnan(value)
+    }
     for special, usual in SPECIAL.items():
         names = [name for name in values if special in name]
         if all(math.isclose(values[x], values[x.replace(special, usual)]) for x in names):

@@ -10,6 +10,7 @@ from support.random_jobs import jobs_at_random, workload_of
 
 from swdual.errors import InputError
 from swdual.scheduling.engine import simulate
+from swdual.scheduling.orders import ORDERS
 from swdual.scheduling.predictors import OPTIONS
 from swdual.scheduling.validation import violations
 
@@ -67,6 +68,15 @@ def test_orders_go_by_predictions():
     assert simulate(workload, 4, "easy", options=options).start_time.tolist() == [0, 2, 5, 16, 14]
     options["predictor"] = "request"
     assert simulate(workload, 4, "easy", options=options).start_time.tolist() == [0, 2, 5, 14, 44]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_orders_know_what_to_do_with_a_prediction_of_no_time(order):
+    """Two jobs of a user that run 0 s are expected to run 0 s next, and divide by it."""
+    jobs = [(0, 0, 9, 4), (1, 0, 9, 4), (2, 5, 9, 4), *[(3, 0, 9, 2), (3, 2, 9, 3)] * 2]
+    workload = workload_of(jobs, user=[1, 1, 2, 1, 1, 2, 2])
+    options = {"order": order, "predictor": "last_two"}
+    assert violations(simulate(workload, 4, "easy", options=options)) == []
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ def test_a_function_is_an_order_too():
     workload = workload_of([(50, 5, 9, 4), (52, 3, 4, 1), (53, 3, 4, 2), (53, 8, 8, 2)])
     schedule = simulate(workload, 4, "fcfs", options={"order": widest})
     assert schedule.start_time.tolist() == [50, 58, 55, 55]
-    assert schedule.options == {"order": "widest"}
+    assert schedule.options == {"order": "widest", "half_life": 604_800}
     jobs, now = seen[0]
     assert now == 3
     assert jobs.index.tolist() == [1, 2, 3]

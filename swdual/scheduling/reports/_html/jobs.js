@@ -10,6 +10,7 @@
  * @property {ArrayLike<number>} start
  * @property {ArrayLike<number>} finish
  * @property {number[]} [user]
+ * @property {number[]} [group]
  * @property {Float64Array} waiting
  * @property {Float64Array} turnaround
  * @property {Float64Array} execution
@@ -102,6 +103,8 @@ function makeCsv(jobs, rows) {
     stretch: (row) =>
       jobs.execution[row] > 0 ? print(jobs.turnaround[row] / jobs.execution[row]) : "",
     allocated_resources: (row) => printProcessors(jobs, row),
+    ...(jobs.user && { user: (row) => jobs.user[row] }),
+    ...(jobs.group && { group: (row) => jobs.group[row] }),
   };
   const lines = rows.map((row) =>
     Object.values(columns)
