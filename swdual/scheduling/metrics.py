@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from swdual.errors import InputError
 from swdual.scheduling.energy import energy_by_state
 from swdual.scheduling.job import seconds
-from swdual.scheduling.workload.trace import MISSING
+from swdual.scheduling.workload.trace import MISSING, is_known
 
 if TYPE_CHECKING:
     from swdual.scheduling.schedule_data import ScheduleData
@@ -477,7 +477,7 @@ def _ratio(part: float, whole: float) -> float:
 def _sums_of_users(schedule: ScheduleData, *columns: Column) -> list[Column]:
     """Return (users,) sums of each (jobs,) column over the jobs of each known user."""
     user = schedule.workload.extra.get("user", np.full(len(schedule), MISSING))
-    known = np.flatnonzero(user >= 0)
+    known = np.flatnonzero(is_known(user))
     users, place = np.unique(user[known], return_inverse=True)
     sums = (np.bincount(place, column[known], len(users)) for column in columns)
     return [each.astype(np.float64) for each in sums]  # bincount of nothing counts in whole numbers

@@ -14,6 +14,7 @@ from swdual.io.output import Utf8, replace_file
 from swdual.scheduling import processors
 from swdual.scheduling.energy import job_energy
 from swdual.scheduling.schedule_data import ScheduleData
+from swdual.scheduling.workload.trace import is_known
 from swdual.scheduling.workload.workload import Workload
 
 COMPLETED = "COMPLETED_SUCCESSFULLY"
@@ -57,11 +58,8 @@ def columns(schedule: ScheduleData) -> dict[str, NDArray[Any]]:
 def owners(workload: Workload) -> dict[str, NDArray[Any]]:
     """Return the columns ``user`` and ``group`` of a workload, each if it is known of some job."""
     extra = workload.extra
-    return {
-        name: extra[name]
-        for name in ("user", "group")
-        if name in extra and (extra[name] >= 0).any()
-    }
+    given = [name for name in ("user", "group") if name in extra]
+    return {name: extra[name] for name in given if is_known(extra[name]).any()}
 
 
 def write(schedule: ScheduleData, path: str | os.PathLike[str], *, force: bool = False) -> None:

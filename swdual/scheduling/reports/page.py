@@ -375,8 +375,9 @@ def _run(schedule: ScheduleData, chosen: ChosenJobs) -> dict[str, Any]:
         "requested": workload.requested_time,
         "start": schedule.start_time,
         "finish": schedule.finish_time,
-        **owners(workload),
     }
+    # The page has numbers of users, no names.
+    columns |= {name: ids for name, ids in owners(workload).items() if ids.dtype.kind in "iuf"}
     if len(schedule.interrupted):
         columns["processing"] = schedule.processing_time
     flags = {"killed": schedule.killed[rows], "backfilled": schedule.backfilled[rows]}

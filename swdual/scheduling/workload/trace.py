@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,11 @@ MISSING = -1
 
 MAX_VALUE = 1e15
 """The largest number of a field: times up to here add up without rounding."""
+
+
+def is_known(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Return (jobs,) whether the entries of a column of names are known: numbers from 0, texts."""
+    return column >= 0 if column.dtype.kind in "iuf" else np.ones(len(column), np.bool_)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from oracles import fair_share as oracle
@@ -12,6 +14,8 @@ from swdual.errors import InputError
 from swdual.scheduling.conformance import make_workload
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.metrics import METRICS
+from swdual.scheduling.reports import jobs_table
+from swdual.scheduling.reports.page import write_report
 from swdual.scheduling.validation import violations
 
 pytestmark = pytest.mark.sample("values")
@@ -149,6 +153,23 @@ def test_usage_does_not_vanish_while_nobody_runs():
     options = {"order": "fairshare", "half_life": 9}
     schedule = simulate(workload_of(jobs, **extra), 4, "fcfs", options=options)
     assert schedule.start_time.tolist() == [0, 0, 9001, 9000]
+
+
+def test_users_may_have_names(tmp_path):
+    """In the order, in metrics and in the table of jobs; a page leaves them out."""
+    names = np.array(["<b>Ann-Zoe", "bob", "eve"])
+    numbered = make_workload("rigid", 2)
+    user = numbered.extra["user"] % 3
+    options = {"order": "fairshare"}
+    named, numbers = (
+        simulate(replace(numbered, extra={"user": column}), 24, "easy", options=options)
+        for column in (names[user], user)
+    )
+    assert named.start_time.tolist() == numbers.start_time.tolist()
+    assert named.metrics == pytest.approx(numbers.metrics)
+    assert jobs_table.columns(named)["user"].tolist() == names[user].tolist()
+    write_report([named], tmp_path / "named.html")
+    assert "Ann-Zoe" not in (tmp_path / "named.html").read_text()
 
 
 def test_it_does_not_matter_when_time_begins():
