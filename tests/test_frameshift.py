@@ -115,8 +115,8 @@ def test_scores_and_paths_are_the_oracles(backend, costs):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("seed", range(10))
-def test_scores_of_ten_thousand_pairs_are_the_oracles(seed):
+@pytest.mark.parametrize("seed", range(4))
+def test_scores_of_four_thousand_pairs_are_the_oracles(seed):
     assert check_scores("simd", seed + 10, 40, 25, longest=40) == 1000
 
 
