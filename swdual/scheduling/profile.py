@@ -23,6 +23,8 @@ Choose = Callable[[Ranges, int], Ranges | None]
 
 NONE = np.zeros((0, 2), np.int64)
 
+NO_WORDS = np.zeros(0, np.int64)
+
 
 class AvailabilityProfile:
     """The free processors of a platform from now on; the last slice never ends.
@@ -53,8 +55,15 @@ class AvailabilityProfile:
         # The row of words of each slice; entries behind the last slice are rows not in use.
         self._rows = np.arange(capacity)
         self._words = np.zeros((capacity, words), np.uint64)
-        self._suffixes = np.zeros_like(self._words)
+        self._intersections = np.zeros_like(self._words)  # work space
         self.window = np.zeros(words, np.uint64)
+        # What `next_startable` knows of this version of the profile.
+        self._version = 1
+        self._nonzero = NO_WORDS
+        self._free_counts = np.zeros(capacity, np.int64)
+        self._known = 0
+        self._window_end = -1
+        self._refusals = np.zeros((processors + 1 if by_processors else 0, 2), np.int64)
         if by_processors:
             slices.set_bits(self._words[0], whole(processors), True)
 
@@ -67,9 +76,15 @@ class AvailabilityProfile:
             )
         )
 
+    @property
+    def begin(self) -> float:
+        """When the first slice begins, in seconds."""
+        return float(self._times[0])
+
     def advance(self, now: float) -> None:
         """Forget what was before now."""
         self._size = slices.advance(self._times, self._counts, self._rows, self._size, now)
+        self._forget()
 
     def find_earliest(
         self, processors: int, duration: float, choose: Choose | None = None, since: float = -np.inf
@@ -223,7 +238,8 @@ class AvailabilityProfile:
         """
         profile = self._times, self._counts, self._rows, self._words, self._size, self.window
         jobs = processors, durations, starts, rows, reserved, deficit
-        job, first = compress_by_set.next_improvable(*profile, self._suffixes, begin, *jobs)
+        job, first = compress_by_set.next_improvable(*profile, self._intersections, begin, *jobs)
+        self._forget()  # the work space was used
         return int(job), float(self._times[first])
 
     def lower_deficits(
@@ -276,9 +292,21 @@ class AvailabilityProfile:
             reserved, as `write_set` wrote it, and of `refused` a set that did not suit it: parts of
             that will not do either.
         """
+        if not self._known:
+            self._nonzero = np.flatnonzero(self._words[self._rows[0]])
         profile = self._times, self._counts, self._rows, self._words, self._size, self.window
+        intersections = self._nonzero, self._intersections, self._free_counts, self._known
+        known = *intersections, self._version, self._refusals
         jobs = processors, durations, starts, rows, reserved, refused
-        return int(compress_by_count.next_startable(*profile, begin, *jobs))
+        job, self._window_end, self._known = compress_by_count.next_startable(
+            *profile, *known, begin, *jobs
+        )
+        return int(job)
+
+    def refuse(self, processors: int) -> None:
+        """Remember that the window of `next_startable` suits no job of so many processors."""
+        if self._window_end >= 0:
+            self._refusals[processors] = self._version, self._window_end
 
     def insert_last_job(
         self,
@@ -357,6 +385,12 @@ class AvailabilityProfile:
         profile = self._times, self._counts, self._rows, self._words, self._size
         processors = NONE if which is None else which
         self._size = slices.change(*profile, start, end, change, processors)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget what `next_startable` knows of the profile."""
+        self._version += 1
+        self._known = 0
 
     def _grow(self) -> None:
         """Make the arrays long enough for a release and a reservation."""
@@ -367,4 +401,6 @@ class AvailabilityProfile:
         self._counts = np.concatenate((self._counts, np.zeros(capacity, np.int64)))
         self._rows = np.concatenate((self._rows, np.arange(capacity, 2 * capacity)))
         self._words = np.concatenate((self._words, np.zeros_like(self._words)))
-        self._suffixes = np.zeros_like(self._words)
+        self._intersections = np.zeros_like(self._words)
+        self._free_counts = np.zeros(2 * capacity, np.int64)
+        self._forget()
