@@ -56,6 +56,8 @@ class AvailabilityProfile:
         self._rows = np.arange(capacity)
         self._words = np.zeros((capacity, words), np.uint64)
         self._intersections = np.zeros_like(self._words)  # work space
+        self._back = np.zeros(words, np.uint64)  # work space
+        self._refused = np.zeros(words, np.uint64)
         self.window = np.zeros(words, np.uint64)
         # What `next_startable` knows of this version of the profile.
         self._version = 1
@@ -110,14 +112,22 @@ class AvailabilityProfile:
         """
         profile = self._times, self._counts, self._rows, self._words, self._size
         first = int(np.searchsorted(self._times[: self._size], since))
+        if not self.by_processors:
+            first = slices.find_start_by_count(*profile, first, processors, duration, self.window)
+            return float(self._times[first]), None
+        self._forget()  # the work space is used
+        self._refused[:] = 0
+        sets = self.window, self._back, self._intersections, self._refused
+        state = first, first, first
         while True:
-            first = int(slices.find_start(*profile, first, processors, duration, self.window))
-            if choose is None:
-                return float(self._times[first]), None
-            chosen = choose(slices.to_ranges(self.window), processors)
-            if chosen is not None:
-                return float(self._times[first]), chosen
+            state = slices.find_start_by_set(*profile, *sets, *state, processors, duration)
+            suits, chosen = self.choose_in_window(processors, choose)
+            if suits:
+                return float(self._times[state[0]]), chosen
+            self._refused[:] = self.window
+            first, middle, last = state
             first += 1
+            state = (first, middle, last) if first <= middle else (first, first, first)
 
     def fits_now(
         self, processors: int, duration: float, choose: Choose | None = None

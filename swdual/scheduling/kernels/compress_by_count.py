@@ -22,7 +22,7 @@ from swdual.scheduling.kernels.profile import (
     Times,
     Words,
     change,
-    find_start,
+    find_start_by_count,
     popcount,
 )
 from swdual.scheduling.processors import Ranges
@@ -121,7 +121,7 @@ def compress(
         need, duration = processors[job], durations[job]
         end = starts[job] + duration
         size = change(times, counts, rows, words, size, starts[job], end, need, none)
-        first = find_start(times, counts, rows, words, size, 0, need, duration, words[0])
+        first = find_start_by_count(times, counts, rows, words, size, 0, need, duration, words[0])
         starts[job] = times[first]
         end = starts[job] + duration
         size = change(times, counts, rows, words, size, starts[job], end, -need, none)
