@@ -548,6 +548,18 @@ def popcount(word: np.uint64) -> int:
 
 
 @kernel
+def count_low_ones(word: np.uint64) -> int:
+    """Return how many bits of a word are set from the lowest one on, up to the first that is not.
+
+    Parameters
+    ----------
+    word
+        The word.
+    """
+    return popcount(word & ~(word + np.uint64(1)))
+
+
+@kernel
 def to_ranges(window: Words) -> Ranges:
     """Return the (ranges, 2) of processors whose bits are set in a row of words."""
     # At most every second bit begins a range.
@@ -567,14 +579,20 @@ def to_ranges(window: Words) -> Ranges:
                 size += 1
                 inside = True
             continue
-        for bit in range(64):
-            free = (bits >> np.uint64(bit)) & np.uint64(1) == np.uint64(1)
-            if free and not inside:
+        # From run to run of equal bits; those before `bit` are shifted out.
+        bit = 0
+        while bits or inside:
+            bit_run = count_low_ones(bits if inside else ~bits)
+            bit += bit_run
+            if bit >= 64:
+                break
+            if inside:
+                ranges[size - 1, 1] = 64 * word + bit
+            else:
                 ranges[size, 0] = 64 * word + bit
                 size += 1
-            if inside and not free:
-                ranges[size - 1, 1] = 64 * word + bit
-            inside = free
+            inside = not inside
+            bits >>= np.uint64(bit_run)
     if inside:
         ranges[size - 1, 1] = 64 * len(window)
     return ranges[:size].copy()
