@@ -59,6 +59,9 @@ class AvailabilityProfile:
         self._back = np.zeros(words, np.uint64)  # work space
         self._refused = np.zeros(words, np.uint64)
         self.window = np.zeros(words, np.uint64)
+        # The duration and earliest start of the last job of each number of processors and choice:
+        # until something is released, no such job that takes as long can start before.
+        self._earliest: dict[tuple[int, Choose | None], tuple[float, float]] = {}
         # What `next_startable` knows of this version of the profile.
         self._version = 1
         self._nonzero = NO_WORDS
@@ -111,10 +114,13 @@ class AvailabilityProfile:
             (ranges, 2) what was chosen, or None in a profile that counts.
         """
         profile = self._times, self._counts, self._rows, self._words, self._size
+        found = self._earliest.get((processors, choose))
+        if found is not None and found[0] <= duration:
+            since = max(since, found[1])
         first = int(np.searchsorted(self._times[: self._size], since))
         if not self.by_processors:
             first = slices.find_start_by_count(*profile, first, processors, duration, self.window)
-            return float(self._times[first]), None
+            return self._note_earliest(first, processors, duration, choose), None
         self._forget()  # the work space is used
         self._refused[:] = 0
         sets = self.window, self._back, self._intersections, self._refused
@@ -123,11 +129,19 @@ class AvailabilityProfile:
             state = slices.find_start_by_set(*profile, *sets, *state, processors, duration)
             suits, chosen = self.choose_in_window(processors, choose)
             if suits:
-                return float(self._times[state[0]]), chosen
+                return self._note_earliest(state[0], processors, duration, choose), chosen
             self._refused[:] = self.window
             first, middle, last = state
             first += 1
             state = (first, middle, last) if first <= middle else (first, first, first)
+
+    def _note_earliest(
+        self, first: int, processors: int, duration: float, choose: Choose | None
+    ) -> float:
+        """Return the begin of a slice, which is the earliest start of a job, and remember it."""
+        start = float(self._times[first])
+        self._earliest[processors, choose] = duration, start
+        return start
 
     def fits_now(
         self, processors: int, duration: float, choose: Choose | None = None
@@ -175,6 +189,7 @@ class AvailabilityProfile:
         self, start: float, end: float, processors: int, which: Ranges | None = None
     ) -> None:
         """Release reserved processors in [start, end). See `AvailabilityProfile.reserve`."""
+        self._earliest.clear()
         self._change(start, end, processors, which)
 
     def next_improvable(
@@ -209,6 +224,7 @@ class AvailabilityProfile:
             (jobs,) when they are reserved; the new starts are written here.
         """
         job = 0
+        self._earliest.clear()
         while job < len(starts):
             self._grow()
             profile = self._times, self._counts, self._rows, self._words, self._size, NONE
