@@ -86,6 +86,11 @@ class AvailabilityProfile:
         """When the first slice begins, in seconds."""
         return float(self._times[0])
 
+    @property
+    def free_now(self) -> int:
+        """How many processors are free in the first slice."""
+        return int(self._counts[0])
+
     def advance(self, now: float) -> None:
         """Forget what was before now."""
         self._size = slices.advance(self._times, self._counts, self._rows, self._size, now)

@@ -46,3 +46,38 @@ def fit_around_head(
             free -= need
             extra -= need * beyond
     return fitting[:size].copy()
+
+
+@kernel
+def next_under_steps(
+    processors: Counts,
+    durations: Times,
+    begin: int,
+    now: float,
+    begins: Times,
+    room: Counts,
+) -> int:
+    """Return the place of the next job that finds room from now until it ends, or their number.
+
+    Parameters
+    ----------
+    processors, durations
+        (jobs,) what the jobs need, and for how long.
+    begin
+        The place to begin with.
+    now
+        Seconds.
+    begins, room
+        (steps,) the room that there is all the time from now on: it falls at each of these times,
+        of which the first is now.
+    """
+    for place in range(begin, len(processors)):
+        need = processors[place]
+        # Most jobs do not even fit now, or fit however long they take.
+        if need > room[0]:
+            continue
+        if need <= room[-1]:
+            return place
+        if need <= room[np.searchsorted(begins[1:], now + durations[place])]:
+            return place
+    return len(processors)

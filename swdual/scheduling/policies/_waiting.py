@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from swdual.scheduling.kernels.fitting import fit_around_head
+from swdual.scheduling.kernels.fitting import fit_around_head, next_under_steps
 from swdual.scheduling.kernels.profile import Counts, Times
 
 MIN_COLUMNS = 32
@@ -81,6 +81,24 @@ class WaitingColumns:
             Each takes its processors before those behind it are looked at; else each fits alone.
         """
         return self.indices(fit_around_head(*self.columns, now, free, shadow, extra, in_turn))
+
+    def next_under_steps(self, since: int, now: float, begins: Times, room: Counts) -> int | None:
+        """Return the index of the next job that finds room from now until it ends.
+
+        Parameters
+        ----------
+        since
+            The index to begin with.
+        now
+            Seconds.
+        begins, room
+            (steps,) the room that there is all the time from now on: it falls at each of these
+            times, of which the first is now.
+        """
+        columns = self.columns
+        first = int(self._index[: self._size].searchsorted(since))
+        place = next_under_steps(*columns, first, now, begins, room)
+        return None if place == self._size else int(self._index[place])
 
     def _update(self) -> None:
         size = self._size + len(self._added)

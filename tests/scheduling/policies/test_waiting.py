@@ -46,6 +46,31 @@ def test_the_jobs_that_fit_are_those_of_a_loop(seed):
         assert columns.fit_around_head(now, free, shadow, extra, in_turn=True) == in_turn
 
 
+@examples(40)
+@given(st.integers(0, 2**32 - 1))
+def test_the_next_job_that_has_room_is_that_of_a_loop(seed):
+    random = np.random.default_rng(seed)
+    columns, jobs = WaitingColumns(), {}
+    for index in range(0, 80, 2):
+        jobs[index] = int(random.integers(1, 12)), float(random.integers(0, 20))
+        columns.add(index, *jobs[index])
+    for index in random.choice(list(jobs), 10, replace=False).tolist():
+        del jobs[index]
+        columns.remove(index)
+    steps = int(random.integers(1, 5))
+    begins = np.r_[0.0, np.sort(random.choice(np.arange(1.0, 20.0), steps - 1, replace=False))]
+    room = np.sort(random.choice(12, steps, replace=False))[::-1]
+
+    def fits(need, duration):
+        # The job runs in [0, duration), and needs its processors at 0 in any case.
+        return all(need <= r for b, r in zip(begins, room, strict=True) if b < duration or b == 0)
+
+    expected = [index for index, job in jobs.items() if fits(*job)]
+    for since in range(82):
+        found = columns.next_under_steps(since, 0.0, begins, room)
+        assert found == next((index for index in expected if index >= since), None)
+
+
 def test_changes_that_nobody_looks_at_are_not_kept(monkeypatch):
     monkeypatch.setattr(_waiting, "MAX_CHANGES", 8)
     columns = WaitingColumns()
