@@ -23,6 +23,8 @@ Choose = Callable[[Ranges, int], Ranges | None]
 
 NONE = np.zeros((0, 2), np.int64)
 
+NO_WORDS = np.zeros(0, np.int64)
+
 
 class AvailabilityProfile:
     """The free processors of a platform from now on; the last slice never ends.
@@ -53,8 +55,20 @@ class AvailabilityProfile:
         # The row of words of each slice; entries behind the last slice are rows not in use.
         self._rows = np.arange(capacity)
         self._words = np.zeros((capacity, words), np.uint64)
-        self._suffixes = np.zeros_like(self._words)
+        self._intersections = np.zeros_like(self._words)  # work space
+        self._back = np.zeros(words, np.uint64)  # work space
+        self._refused = np.zeros(words, np.uint64)
         self.window = np.zeros(words, np.uint64)
+        # The duration and earliest start of the last job of each number of processors and choice:
+        # until something is released, no such job that takes as long can start before.
+        self._earliest: dict[tuple[int, Choose | None], tuple[float, float]] = {}
+        # What `next_startable` knows of this version of the profile.
+        self._version = 1
+        self._nonzero = NO_WORDS
+        self._free_counts = np.zeros(capacity, np.int64)
+        self._known = 0
+        self._window_end = -1
+        self._refusals = np.zeros((processors + 1 if by_processors else 0, 2), np.int64)
         if by_processors:
             slices.set_bits(self._words[0], whole(processors), True)
 
@@ -67,9 +81,20 @@ class AvailabilityProfile:
             )
         )
 
+    @property
+    def begin(self) -> float:
+        """When the first slice begins, in seconds."""
+        return float(self._times[0])
+
+    @property
+    def free_now(self) -> int:
+        """How many processors are free in the first slice."""
+        return int(self._counts[0])
+
     def advance(self, now: float) -> None:
         """Forget what was before now."""
         self._size = slices.advance(self._times, self._counts, self._rows, self._size, now)
+        self._forget()
 
     def find_earliest(
         self, processors: int, duration: float, choose: Choose | None = None, since: float = -np.inf
@@ -94,15 +119,34 @@ class AvailabilityProfile:
             (ranges, 2) what was chosen, or None in a profile that counts.
         """
         profile = self._times, self._counts, self._rows, self._words, self._size
+        found = self._earliest.get((processors, choose))
+        if found is not None and found[0] <= duration:
+            since = max(since, found[1])
         first = int(np.searchsorted(self._times[: self._size], since))
+        if not self.by_processors:
+            first = slices.find_start_by_count(*profile, first, processors, duration, self.window)
+            return self._note_earliest(first, processors, duration, choose), None
+        self._forget()  # the work space is used
+        self._refused[:] = 0
+        sets = self.window, self._back, self._intersections, self._refused
+        state = first, first, first
         while True:
-            first = int(slices.find_start(*profile, first, processors, duration, self.window))
-            if choose is None:
-                return float(self._times[first]), None
-            chosen = choose(slices.to_ranges(self.window), processors)
-            if chosen is not None:
-                return float(self._times[first]), chosen
+            state = slices.find_start_by_set(*profile, *sets, *state, processors, duration)
+            suits, chosen = self.choose_in_window(processors, choose)
+            if suits:
+                return self._note_earliest(state[0], processors, duration, choose), chosen
+            self._refused[:] = self.window
+            first, middle, last = state
             first += 1
+            state = (first, middle, last) if first <= middle else (first, first, first)
+
+    def _note_earliest(
+        self, first: int, processors: int, duration: float, choose: Choose | None
+    ) -> float:
+        """Return the begin of a slice, which is the earliest start of a job, and remember it."""
+        start = float(self._times[first])
+        self._earliest[processors, choose] = duration, start
+        return start
 
     def fits_now(
         self, processors: int, duration: float, choose: Choose | None = None
@@ -150,6 +194,7 @@ class AvailabilityProfile:
         self, start: float, end: float, processors: int, which: Ranges | None = None
     ) -> None:
         """Release reserved processors in [start, end). See `AvailabilityProfile.reserve`."""
+        self._earliest.clear()
         self._change(start, end, processors, which)
 
     def next_improvable(
@@ -184,6 +229,7 @@ class AvailabilityProfile:
             (jobs,) when they are reserved; the new starts are written here.
         """
         job = 0
+        self._earliest.clear()
         while job < len(starts):
             self._grow()
             profile = self._times, self._counts, self._rows, self._words, self._size, NONE
@@ -223,7 +269,8 @@ class AvailabilityProfile:
         """
         profile = self._times, self._counts, self._rows, self._words, self._size, self.window
         jobs = processors, durations, starts, rows, reserved, deficit
-        job, first = compress_by_set.next_improvable(*profile, self._suffixes, begin, *jobs)
+        job, first = compress_by_set.next_improvable(*profile, self._intersections, begin, *jobs)
+        self._forget()  # the work space was used
         return int(job), float(self._times[first])
 
     def lower_deficits(
@@ -276,9 +323,21 @@ class AvailabilityProfile:
             reserved, as `write_set` wrote it, and of `refused` a set that did not suit it: parts of
             that will not do either.
         """
+        if not self._known:
+            self._nonzero = np.flatnonzero(self._words[self._rows[0]])
         profile = self._times, self._counts, self._rows, self._words, self._size, self.window
+        intersections = self._nonzero, self._intersections, self._free_counts, self._known
+        known = *intersections, self._version, self._refusals
         jobs = processors, durations, starts, rows, reserved, refused
-        return int(compress_by_count.next_startable(*profile, begin, *jobs))
+        job, self._window_end, self._known = compress_by_count.next_startable(
+            *profile, *known, begin, *jobs
+        )
+        return int(job)
+
+    def refuse(self, processors: int) -> None:
+        """Remember that the window of `next_startable` suits no job of so many processors."""
+        if self._window_end >= 0:
+            self._refusals[processors] = self._version, self._window_end
 
     def insert_last_job(
         self,
@@ -357,6 +416,12 @@ class AvailabilityProfile:
         profile = self._times, self._counts, self._rows, self._words, self._size
         processors = NONE if which is None else which
         self._size = slices.change(*profile, start, end, change, processors)
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget what `next_startable` knows of the profile."""
+        self._version += 1
+        self._known = 0
 
     def _grow(self) -> None:
         """Make the arrays long enough for a release and a reservation."""
@@ -367,4 +432,6 @@ class AvailabilityProfile:
         self._counts = np.concatenate((self._counts, np.zeros(capacity, np.int64)))
         self._rows = np.concatenate((self._rows, np.arange(capacity, 2 * capacity)))
         self._words = np.concatenate((self._words, np.zeros_like(self._words)))
-        self._suffixes = np.zeros_like(self._words)
+        self._intersections = np.zeros_like(self._words)
+        self._free_counts = np.zeros(2 * capacity, np.int64)
+        self._forget()

@@ -119,10 +119,6 @@ class Reservations:
         self._profile.release(start, start + job.requested_time, job.processors, which)
         return reservation
 
-    def refuse(self, rank: int) -> None:
-        """Remember that the processors in the profile's window do not suit a job."""
-        self._refused[self._rows[rank]] = self._profile.window
-
     def __getitem__(self, rank: int) -> Reservation:
         job, which = self._all[int(self._index[rank])]
         return Reservation(job, float(self._starts[rank]), which)
@@ -181,13 +177,31 @@ class Reservations:
         else:
             self.reserve(rank, before)
 
-    def next_startable(self, begin: int) -> int | None:
-        """Return the next rank, from one on, whose job can start now, in the profile's window."""
-        size = len(self)
+    def start_early(self, choose: Choose | None) -> list[Job]:
+        """Move the jobs that can start at the begin of the profile, by rank; return them.
+
+        Parameters
+        ----------
+        choose
+            As for `AvailabilityProfile.find_earliest`.
+        """
+        profile, size = self._profile, len(self)
         columns = self._processors[:size], self._durations[:size], self._starts[:size]
         sets = self._rows[:size], self._reserved, self._refused
-        rank = self._profile.next_startable(begin, *columns, *sets)
-        return None if rank == size else rank
+        moved = []
+        rank = profile.next_startable(0, *columns, *sets)
+        while rank < size:
+            processors = int(self._processors[rank])
+            suits, which = profile.choose_in_window(processors, choose)
+            if suits:
+                job = self.release(rank).job
+                self.reserve(rank, Reservation(job, profile.begin, which))
+                moved.append(job)
+            else:
+                self._refused[self._rows[rank]] = profile.window
+                profile.refuse(processors)
+            rank = profile.next_startable(rank + 1, *columns, *sets)
+        return moved
 
     def reserve(self, rank: int, reservation: Reservation) -> None:
         """Reserve for a job that was released.

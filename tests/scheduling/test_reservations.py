@@ -54,6 +54,20 @@ class Plan:
             else:
                 self.reservations.reserve(place, before)
 
+    def start_early(self, now):
+        if not self.every:
+            self.moved += len(self.reservations.start_early(self.choose))
+            return
+        for place in range(len(self.reservations)):
+            job, start, _ = before = self.reservations.release(place)
+            need = job.processors, job.requested_time
+            fits, which = self.profile.fits_now(*need, self.choose)
+            if fits and start > now:
+                self.reservations.reserve(place, Reservation(job, now, which))
+                self.moved += 1
+            else:
+                self.reservations.reserve(place, before)
+
     def state(self):
         return [
             (job.index, start, None if which is None else which.tolist())
@@ -61,10 +75,11 @@ class Plan:
         ]
 
 
+@pytest.mark.parametrize("now_only", [False, True])
 @pytest.mark.parametrize("rule", ["count", *RULES])
 @examples(60)
 @given(seed=st.integers(0, 2**32 - 1), processors=st.integers(1, 200))
-def test_no_job_is_missed_and_none_placed_otherwise(rule, seed, processors):
+def test_no_job_is_missed_and_none_placed_otherwise(rule, now_only, seed, processors):
     """Through submissions, starts and early ends, in the order of conservative backfilling."""
     random = np.random.default_rng(seed)
     choose = None if rule == "count" else RULES[rule][0]
@@ -79,10 +94,15 @@ def test_no_job_is_missed_and_none_placed_otherwise(rule, seed, processors):
             for plan in plans:
                 plan.end(now, reservation)
         for plan in plans:
-            plan.compress()
+            if now_only:
+                plan.start_early(now)
+            else:
+                plan.compress()
         for _ in range(random.integers(0, 4)):
             wide = int(np.ceil(processors * random.random() ** 2)) or 1
-            job = Job(number, number, now, 1.0, float(random.integers(1, 12)), wide)
+            job = Job(
+                number, number, now, 1.0, float(random.integers(0 if now_only else 1, 12)), wide
+            )
             number += 1
             for plan in plans:
                 plan.submit(job)

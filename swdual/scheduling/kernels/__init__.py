@@ -4,6 +4,8 @@
     How many processors will be free when: of a platform, and of several partitions.
 ``compress_by_count``, ``compress_by_set``
     Move reserved jobs to earlier starts: by numbers of processors, or by the processors themselves.
+``fitting``
+    Finds the waiting jobs that fit now.
 ``insertion``
     Inserts a new job into planned starts where that costs least.
 """

@@ -22,8 +22,7 @@ from swdual.scheduling.kernels.profile import (
     Times,
     Words,
     change,
-    find_start,
-    intersect,
+    find_start_by_count,
     popcount,
 )
 from swdual.scheduling.processors import Ranges
@@ -122,7 +121,7 @@ def compress(
         need, duration = processors[job], durations[job]
         end = starts[job] + duration
         size = change(times, counts, rows, words, size, starts[job], end, need, none)
-        first = find_start(times, counts, rows, words, size, 0, need, duration, words[0])
+        first = find_start_by_count(times, counts, rows, words, size, 0, need, duration, words[0])
         starts[job] = times[first]
         end = starts[job] + duration
         size = change(times, counts, rows, words, size, starts[job], end, -need, none)
@@ -138,6 +137,12 @@ def next_startable(
     words: Words,
     size: int,
     window: Words,
+    nonzero: Counts,
+    until_end: Words,
+    free_counts: Counts,
+    known: int,
+    version: int,
+    refusals: Counts,
     begin: int,
     processors: Counts,
     durations: Times,
@@ -145,7 +150,7 @@ def next_startable(
     reserved_rows: Counts,
     reserved: Words,
     refused: Words,
-) -> int:
+) -> tuple[int, int, int]:
     """Return the next job that finds processors free from now on.
 
     Parameters
@@ -154,6 +159,16 @@ def next_startable(
         A profile, in which the jobs are reserved.
     window
         (words,) the processors that are free throughout the returned job are written here.
+    nonzero
+        The words of which some processor is free now. No others matter.
+    until_end, free_counts, known
+        (slices, words), (slices,) running intersections, of which the first ones are known from
+        calls before: ``until_end[k]`` has the non-zero words of the processors that are free in all
+        of slices 0 to k, and ``free_counts[k]`` is how many these are. They are made when the first
+        job needs them.
+    version, refusals
+        (processors + 1, 2) jobs that need n processors do not suit ``until_end[refusals[n, 1]]``,
+        if ``refusals[n, 0]`` is the version; nor do they suit parts of it.
     begin
         The job to begin with.
     processors, durations, starts
@@ -167,48 +182,63 @@ def next_startable(
 
     Returns
     -------
-    int
+    job
         The job's index; the number of jobs if there is none.
+    last
+        The slice up to which the window is the running intersection; -1 if some of it is the job's
+        own reservation.
+    known
+        How many running intersections are known now.
     """
-    # Running intersections, computed when the first job needs them: until_end[k] has the processors
-    # that are free in all of slices 0 to k, and free_counts[k] is how many these are.
-    until_end = np.empty((size, words.shape[1]), np.uint64)
-    free_counts = np.empty(size, np.int64)
-    until_end[0] = words[rows[0]]
-    free_counts[0] = counts[0]
-    known = 1
+    if known == 0:
+        for k in range(len(nonzero)):
+            until_end[0, k] = words[rows[0], nonzero[k]]
+        free_counts[0] = counts[0]
+        known = 1
     for job in range(begin, len(starts)):
-        if starts[job] <= times[0]:
+        need = processors[job]
+        if need > counts[0] or starts[job] <= times[0]:
             continue
         #    slice   0 ...   before - 1 | before ...       last |
         #            only what is free  | what is free, and own |
         #           now             starts[job]            now + duration
+        # A job of no time needs its processors at one moment, which is in slice 0.
         end = times[0] + durations[job]
-        last = np.searchsorted(times[:size], end) - 1
-        before = np.searchsorted(times[:size], min(end, starts[job]))
+        last = max(np.searchsorted(times[:size], end) - 1, 0)
+        before = min(last + 1, np.searchsorted(times[:size], starts[job]))
         while known <= last and free_counts[known - 1] > 0:
             if words.shape[1]:
-                until_end[known] = until_end[known - 1]
-                free_counts[known] = intersect(until_end[known], words[rows[known]])
+                free, row = 0, words[rows[known]]
+                for k in range(len(nonzero)):
+                    bits = until_end[known - 1, k] & row[nonzero[k]]
+                    until_end[known, k] = bits
+                    free += popcount(bits)
+                free_counts[known] = free
             else:
                 free_counts[known] = min(free_counts[known - 1], counts[known])
             known += 1
-        if before > known or free_counts[before - 1] < processors[job]:
+        if before > known or free_counts[before - 1] < need:
             continue
         if words.shape[1] == 0:
-            return job
+            return job, last, known
+        # What was refused has all that is free until the reservation begins.
+        if refusals[need, 0] == version and refusals[need, 1] < before:
+            continue
         # Of the processors that are free until the reservation begins, those will do that are free
         # until the end, or are the job's own from then on.
         free_before, own = until_end[before - 1], reserved[reserved_rows[job]]
         unsuited = refused[reserved_rows[job]]
         free = 0
         new = False  # whether the window has more than what was refused
-        for word in range(len(window)):
-            window[word] = until_end[last, word] if last < known else np.uint64(0)
+        window[:] = np.uint64(0)
+        for k in range(len(nonzero)):
+            word = nonzero[k]
+            bits = until_end[last, k] if last < known else np.uint64(0)
             if before <= last:
-                window[word] |= free_before[word] & own[word]
-            free += popcount(window[word])
-            new |= window[word] & ~unsuited[word] != 0
-        if new and free >= processors[job]:
-            return job
-    return len(starts)
+                bits |= free_before[k] & own[word]
+            window[word] = bits
+            free += popcount(bits)
+            new |= bits & ~unsuited[word] != 0
+        if new and free >= need:
+            return job, -1 if before <= last else last, known
+    return len(starts), -1, known

@@ -21,7 +21,7 @@ from swdual.scheduling.kernels.profile import (
     Counts,
     Times,
     Words,
-    count_common,
+    find_common,
     intersect,
     popcount,
 )
@@ -191,6 +191,7 @@ def next_improvable(
     # Jobs that need no less than one that was tried in vain, for no less time, fail at least up to
     # its reservation, and find no more there: they begin behind that.
     failed, failed_max = -1, 0
+    nonzero, own_words = np.empty(len(window), np.int64), np.empty_like(window)
     for job in range(begin, len(starts)):
         if deficit[job] > 0:
             continue
@@ -199,13 +200,15 @@ def next_improvable(
         first = max_free = 0
         if failed >= 0 and need >= processors[failed] and duration >= durations[failed]:
             first, max_free = np.searchsorted(times[:size], starts[failed]), failed_max
-        first, free = find_before(
+        first, _, _, free = find_common(
             times,
             counts,
             rows,
             words,
             window,
             suffixes,
+            first,
+            first,
             first,
             reserved_slice,
             start,
@@ -217,11 +220,14 @@ def next_improvable(
             own = reserved[reserved_rows[job]]
             first, free = find_overlapping(
                 times,
+                counts,
                 rows,
                 words,
                 size,
                 window,
                 suffixes,
+                nonzero,
+                own_words,
                 reserved_slice,
                 start,
                 need,
@@ -237,98 +243,16 @@ def next_improvable(
 
 
 @kernel
-def find_before(
-    times: Times,
-    counts: Counts,
-    rows: Counts,
-    words: Words,
-    window: Words,
-    suffixes: Words,
-    first: int,
-    reserved_slice: int,
-    start: float,
-    need: int,
-    duration: float,
-) -> tuple[int, int]:
-    """Find where a job can run so that it ends before its reservation begins.
-
-    Return (slice, free); free == need if found, else the largest common free count (< need).
-
-    Parameters
-    ----------
-    times, counts, rows, words
-        The profile.
-    window, suffixes
-        (words,), (slices, words) work space.
-    first
-        The slice to begin with.
-    reserved_slice, start
-        The slice where the reservation begins, and when that is.
-    need, duration
-        What the job needs.
-    """
-    max_free = 0
-    # A queue of slices, of which the intersection is always known, as two stacks: a slice is added
-    # behind and dropped in front without going through all others again.
-    #
-    #    slice   first           middle          last           stop       reserved_slice
-    #              |               |               |              |              |
-    #              |---------------|---------------|--------------|--------------|
-    #               suffixes[first]      window       not read yet    too far, or too few
-    #
-    # Invariants: slices first to stop - 1 have enough processors each; suffixes[k] has what is free
-    # in all of slices k to middle - 1, for each k from first on; the window has what is free in
-    # all of slices middle to last - 1.
-    last = middle = stop = first
-    while first < reserved_slice and times[first] + duration <= start:
-        limit = times[first] + duration
-        stop = max(stop, first)
-        while stop < reserved_slice and times[stop] < limit and counts[stop] >= need:
-            stop += 1
-        if stop < reserved_slice and times[stop] < limit:
-            # Slice `stop` has too few by itself: no start up to it, begin anew behind it.
-            max_free = max(max_free, counts[stop])
-            first = last = middle = stop + 1
-            continue
-        if first == last:
-            # The queue is empty. Fill the front stack at once, from the end of the job backwards:
-            # where that fails, all starts before fail, too.
-            middle = last = stop
-            free, begin = intersect_backwards(rows, words, suffixes, first, stop, need)
-            if free >= need:
-                return first, need
-            max_free = max(max_free, free)
-            # Keep what is known if it is at least half; else it is as quick to begin anew.
-            if 2 * (begin - first) > last - first:
-                middle = last = begin
-            first = begin
-            continue
-        if last == stop:
-            return first, need  # all slices of the job are read, and enough is free in common
-        # Add slice `last`, then drop slices in front until enough is free in common.
-        row = words[rows[last]]
-        for word in range(len(window)):
-            window[word] = row[word] & window[word] if last > middle else row[word]
-        last += 1
-        while first < middle:
-            free = count_common(suffixes[first], window)
-            if free >= need:
-                break
-            max_free = max(max_free, free)
-            first += 1
-        if first == middle and count_common(window, window) < need:
-            first = last = middle = first + 1
-    return first, max_free
-
-
-@kernel
 def find_overlapping(
     times: Times,
+    counts: Counts,
     rows: Counts,
     words: Words,
     size: int,
     window: Words,
     suffixes: Words,
+    nonzero: Counts,
+    own_words: Words,
     reserved_slice: int,
     start: float,
     need: int,
@@ -341,10 +265,10 @@ def find_overlapping(
 
     Parameters
     ----------
-    times, rows, words, size
+    times, counts, rows, words, size
         The profile.
-    window, suffixes
-        (words,), (slices, words) work space.
+    window, suffixes, nonzero, own_words
+        (words,), (slices, words), (words,), (words,) work space.
     reserved_slice, start
         The slice where the reservation begins, and when that is.
     need, duration
@@ -357,7 +281,11 @@ def find_overlapping(
         first -= 1
     if first == reserved_slice:
         return reserved_slice, 0
-    free, first = intersect_backwards(rows, words, suffixes, first, reserved_slice, need)
+    if counts[reserved_slice - 1] < need:
+        return reserved_slice, counts[reserved_slice - 1]
+    free, first, number = intersect_nonzero_backwards(
+        rows, words, suffixes, nonzero, first, reserved_slice, need
+    )
     max_free = free if free < need else 0
     # The job can have the processors that are free from its start to the reservation, and from
     # there on are either free to its end or its own:
@@ -367,8 +295,12 @@ def find_overlapping(
     #                    suffixes[begin]     &   (window | own)
     #
     # Invariant: the window has what is free in all of slices reserved_slice to last - 1. Later
-    # begins reach further, so `last` only grows.
-    window[:] = np.uint64(0xFFFFFFFFFFFFFFFF)
+    # begins reach further, so `last` only grows. Only words matter that are not zero in the slice
+    # before the reservation.
+    before = suffixes[reserved_slice - 1]
+    for k in range(number):
+        window[k] = np.uint64(0xFFFFFFFFFFFFFFFF)
+        own_words[k] = own[nonzero[k]]
     last = reserved_slice
     for begin in range(first, reserved_slice):
         while last < size and times[last] < times[begin] + duration:
@@ -376,14 +308,14 @@ def find_overlapping(
             last += 1
             # Later starts find no more than is free just before the reservation.
             free = 0
-            for word in range(len(window)):
-                window[word] &= row[word]
-                free += popcount(suffixes[reserved_slice - 1, word] & (window[word] | own[word]))
+            for k in range(number):
+                window[k] &= row[nonzero[k]]
+                free += popcount(before[k] & (window[k] | own_words[k]))
             if free < need:
                 return reserved_slice, max(max_free, free)
         free = 0
-        for word in range(len(window)):
-            free += popcount(suffixes[begin, word] & (window[word] | own[word]))
+        for k in range(number):
+            free += popcount(suffixes[begin, k] & (window[k] | own_words[k]))
         if free >= need:
             return begin, free
         max_free = max(max_free, free)
@@ -391,12 +323,19 @@ def find_overlapping(
 
 
 @kernel
-def intersect_backwards(
-    rows: Counts, words: Words, suffixes: Words, first: int, stop: int, need: int
-) -> tuple[int, int]:
+def intersect_nonzero_backwards(
+    rows: Counts,
+    words: Words,
+    suffixes: Words,
+    nonzero: Counts,
+    first: int,
+    stop: int,
+    need: int,
+) -> tuple[int, int, int]:
     """Write what is free in common from each slice up to `stop`, from the last slice backwards.
 
-    It ends with a slice from which less than needed is free in common.
+    It ends with a slice from which less than needed is free in common. Few words of the last slice
+    are not zero on a busy platform, and no others matter: all sets have these words only.
 
     Parameters
     ----------
@@ -404,6 +343,8 @@ def intersect_backwards(
         The profile.
     suffixes
         (slices, words) ``suffixes[k]`` becomes what is free in all of slices k to stop - 1.
+    nonzero
+        (words,) which word of a row each word of these sets is; it is written.
     first, stop
         The slices, [first, stop).
     need
@@ -415,16 +356,26 @@ def intersect_backwards(
         How much is free in common from the last slice that was written.
     begin
         The first slice from which enough is.
+    number
+        How many words the sets have.
     """
-    free, begin = need, stop
-    while begin > first:
+    row = words[rows[stop - 1]]
+    number = free = 0
+    for word in range(len(row)):
+        nonzero[number] = word
+        number += row[word] != 0
+    for k in range(number):
+        suffixes[stop - 1, k] = row[nonzero[k]]
+        free += popcount(row[nonzero[k]])
+    begin = stop
+    while free >= need:
+        begin -= 1
+        if begin == first:
+            break
         # suffixes[begin - 1] = slice begin - 1 & suffixes[begin]
         row, free = words[rows[begin - 1]], 0
-        for word in range(len(row)):
-            bits = row[word] & suffixes[begin, word] if begin < stop else row[word]
-            suffixes[begin - 1, word] = bits
+        for k in range(number):
+            bits = row[nonzero[k]] & suffixes[begin, k]
+            suffixes[begin - 1, k] = bits
             free += popcount(bits)
-        if free < need:
-            break
-        begin -= 1
-    return free, begin
+    return free, begin, number

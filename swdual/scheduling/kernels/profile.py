@@ -233,7 +233,7 @@ def find_blocking_slice(
 
 
 @kernel
-def find_start(
+def find_start_by_count(
     times: Times,
     counts: Counts,
     rows: Counts,
@@ -246,7 +246,7 @@ def find_start(
 ) -> int:
     """Return the first slice, from `first` on, at whose begin a job can start.
 
-    The last slice always is one, as it never ends.
+    The last slice always is one, as it never ends. Needs a profile that counts.
 
     Parameters
     ----------
@@ -257,7 +257,7 @@ def find_start(
     processors, duration
         What the job needs: no more processors than the platform has, and seconds.
     window
-        (words,) becomes the processors that are free throughout the job.
+        (0,) no words.
     """
     while True:
         blocking = find_blocking_slice(
@@ -265,21 +265,213 @@ def find_start(
         )
         if blocking < 0:
             return first
-        # Every later start up to the blocking slice runs through that slice, too. If it has too
-        # few processors by itself, all of them fail. If it only has other processors than the
-        # slices before it, those starts fail from which too few are common to all slices up to
-        # the blocking one. Go back from there as long as enough are:
-        #
-        #    slice   first  ...   s-1     s     ...   blocking
-        #            |  fail ...  fail |  next candidate     |
-        #                              <---- going back -----
-        first = blocking
-        if counts[blocking] < processors:
+        first = blocking + 1
+
+
+@kernel
+def find_start_by_set(
+    times: Times,
+    counts: Counts,
+    rows: Counts,
+    words: Words,
+    size: int,
+    window: Words,
+    back: Words,
+    suffixes: Words,
+    refused: Words,
+    first: int,
+    middle: int,
+    last: int,
+    processors: int,
+    duration: float,
+) -> tuple[int, int, int]:
+    """Return the first slice, from `first` on, at whose begin a job finds processors that suit it.
+
+    The last slice always is one, as it never ends.
+
+    Parameters
+    ----------
+    times, counts, rows, words, size
+        The profile.
+    window
+        (words,) becomes the processors that are free throughout the job.
+    back, suffixes
+        (words,), (slices, words) work space, which stays if the search goes on.
+    refused
+        (words,) a set that did not suit the job; parts of it will not do either.
+    first, middle, last
+        The slice at whose begin the job may start at the earliest, three times; or what was
+        returned, to go on behind a slice at which the window was refused.
+    processors, duration
+        What the job needs: no more processors than the platform has, and seconds.
+
+    Returns
+    -------
+    first
+        The slice.
+    middle, last
+        Which intersections are known: see `find_common`.
+    """
+    while True:
+        first, middle, last, _ = find_common(
+            times,
+            counts,
+            rows,
+            words,
+            back,
+            suffixes,
+            first,
+            middle,
+            last,
+            size,
+            np.inf,
+            processors,
+            duration,
+        )
+        new = False
+        for word in range(len(window)):
+            bits = np.uint64(0xFFFFFFFFFFFFFFFF)
+            if first < middle:
+                bits &= suffixes[first, word]
+            if middle < last:
+                bits &= back[word]
+            window[word] = bits
+            new |= bits & ~refused[word] != 0
+        if new:
+            return first, middle, last
+        first += 1
+        if first > middle:
+            middle = last = first
+
+
+@kernel
+def find_common(
+    times: Times,
+    counts: Counts,
+    rows: Counts,
+    words: Words,
+    back: Words,
+    suffixes: Words,
+    first: int,
+    middle: int,
+    last: int,
+    stop_slice: int,
+    stop_time: float,
+    need: int,
+    duration: float,
+) -> tuple[int, int, int, int]:
+    """Find the first slice from which enough processors are free in common as long as a job runs.
+
+    Return (first, middle, last, free); free >= need if found, else the largest common free count
+    (< need).
+
+    Parameters
+    ----------
+    times, counts, rows, words
+        The profile.
+    back, suffixes
+        (words,), (slices, words) work space.
+    first, middle, last
+        The slice to begin with, and which intersections are known: see below. At first all three
+        are the same.
+    stop_slice, stop_time
+        The slice where the search ends, and when the job must end at the latest.
+    need, duration
+        What the job needs.
+    """
+    max_free = 0
+    # A queue of slices, of which the intersection is always known, as two stacks: a slice is added
+    # behind and dropped in front without going through all others again.
+    #
+    #    slice   first           middle          last           stop        stop_slice
+    #              |               |               |              |              |
+    #              |---------------|---------------|--------------|--------------|
+    #               suffixes[first]       back       not read yet    too far, or too few
+    #
+    # Invariants: slices first to stop - 1 have enough processors each; suffixes[k] has what is free
+    # in all of slices k to middle - 1, for each k from first on; `back` has what is free in all of
+    # slices middle to last - 1.
+    stop = last
+    while first < stop_slice and times[first] + duration <= stop_time:
+        limit = times[first] + duration
+        stop = max(stop, first)
+        # A job of no time needs its processors at the begin of the slice.
+        while stop < stop_slice and (stop == first or times[stop] < limit) and counts[stop] >= need:
+            stop += 1
+        if stop < stop_slice and (stop == first or times[stop] < limit):
+            # Slice `stop` has too few by itself: no start up to it, begin anew behind it.
+            max_free = max(max_free, counts[stop])
+            first = last = middle = stop + 1
+            continue
+        if first == last:
+            # The queue is empty. Fill the front stack at once, from the end of the job backwards:
+            # where that fails, all starts before fail, too.
+            middle = last = stop
+            free, begin = intersect_backwards(rows, words, suffixes, first, stop, need)
+            if free >= need:
+                return first, middle, last, need
+            max_free = max(max_free, free)
+            # Keep what is known if it is at least half; else it is as quick to begin anew.
+            if 2 * (begin - first) > last - first:
+                middle = last = begin
+            first = begin
+            continue
+        if last == stop:
+            return first, middle, last, need  # all is read, and enough is free in common
+        # Add slice `last`, then drop slices in front until enough is free in common.
+        row = words[rows[last]]
+        for word in range(len(back)):
+            back[word] = row[word] & back[word] if last > middle else row[word]
+        last += 1
+        while first < middle:
+            free = count_common(suffixes[first], back)
+            if free >= need:
+                break
+            max_free = max(max_free, free)
             first += 1
-        else:
-            window[:] = words[rows[blocking]]
-            while intersect(window, words[rows[first - 1]]) >= processors:
-                first -= 1
+        if first == middle and count_common(back, back) < need:
+            first = last = middle = first + 1
+    return first, middle, last, max_free
+
+
+@kernel
+def intersect_backwards(
+    rows: Counts, words: Words, suffixes: Words, first: int, stop: int, need: int
+) -> tuple[int, int]:
+    """Write what is free in common from each slice up to `stop`, from the last slice backwards.
+
+    It ends with a slice from which less than needed is free in common.
+
+    Parameters
+    ----------
+    rows, words
+        The profile.
+    suffixes
+        (slices, words) ``suffixes[k]`` becomes what is free in all of slices k to stop - 1.
+    first, stop
+        The slices, [first, stop).
+    need
+        Processors.
+
+    Returns
+    -------
+    free
+        How much is free in common from the last slice that was written.
+    begin
+        The first slice from which enough is.
+    """
+    free, begin = need, stop
+    while begin > first:
+        # suffixes[begin - 1] = slice begin - 1 & suffixes[begin]
+        row, free = words[rows[begin - 1]], 0
+        for word in range(len(row)):
+            bits = row[word] & suffixes[begin, word] if begin < stop else row[word]
+            suffixes[begin - 1, word] = bits
+            free += popcount(bits)
+        if free < need:
+            break
+        begin -= 1
+    return free, begin
 
 
 @kernel
@@ -356,6 +548,18 @@ def popcount(word: np.uint64) -> int:
 
 
 @kernel
+def count_low_ones(word: np.uint64) -> int:
+    """Return how many bits of a word are set from the lowest one on, up to the first that is not.
+
+    Parameters
+    ----------
+    word
+        The word.
+    """
+    return popcount(word & ~(word + np.uint64(1)))
+
+
+@kernel
 def to_ranges(window: Words) -> Ranges:
     """Return the (ranges, 2) of processors whose bits are set in a row of words."""
     # At most every second bit begins a range.
@@ -375,14 +579,20 @@ def to_ranges(window: Words) -> Ranges:
                 size += 1
                 inside = True
             continue
-        for bit in range(64):
-            free = (bits >> np.uint64(bit)) & np.uint64(1) == np.uint64(1)
-            if free and not inside:
+        # From run to run of equal bits; those before `bit` are shifted out.
+        bit = 0
+        while bits or inside:
+            bit_run = count_low_ones(bits if inside else ~bits)
+            bit += bit_run
+            if bit >= 64:
+                break
+            if inside:
+                ranges[size - 1, 1] = 64 * word + bit
+            else:
                 ranges[size, 0] = 64 * word + bit
                 size += 1
-            if inside and not free:
-                ranges[size - 1, 1] = 64 * word + bit
-            inside = free
+            inside = not inside
+            bits >>= np.uint64(bit_run)
     if inside:
         ranges[size - 1, 1] = 64 * len(window)
     return ranges[:size].copy()

@@ -7,7 +7,7 @@ reservation by its present size, and others start if they do not delay it.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -18,6 +18,7 @@ from swdual.io.text import pluralize
 from swdual.scheduling.job import Job
 from swdual.scheduling.placing import reason_to_wait, start_now
 from swdual.scheduling.policies._shadow import LatestEnds
+from swdual.scheduling.policies._waiting import MIN_COLUMNS, WaitingColumns
 from swdual.scheduling.policy import Option, Start, View
 from swdual.scheduling.workload.workload import Workload
 
@@ -129,18 +130,22 @@ class Moldable:
         self._choice = choice
         self._backfilling = backfilling == "aggressive"
         self._latest_ends = LatestEnds()
+        self._waiting = WaitingColumns()  # where sizes stay
 
     def decide(self, view: View) -> Iterator[Start]:
         """Yield the jobs that start now."""
         for ended in view.ended:
             self._latest_ends.remove(ended.latest_end, ended.job.index)
         self._choice.settle(view)
+        if self._backfilling and self._choice.fixed:
+            for job in view.submitted:
+                self._waiting.add(job.index, *self._choice.size(view, job))
         again = True
         while again:
             again = False
             for start in self._pass(view):
                 yield start
-                self._note_end(view, start.job)
+                self._note_start(view, start.job)
                 again = self._choice.start(view, start.job)
                 if again:
                     break
@@ -166,9 +171,7 @@ class Moldable:
         shadow, extra = self._latest_ends.find_shadow_time(head_size.processors, view.free_count)
         if self._choice.fixed and not view.allocator.FORCED:
             view.promise(head, shadow)
-        # Where sizes stay and nothing ended, what waited before finds no more room than then.
-        same = self._choice.fixed and not view.ended
-        for job in list(view.submitted if same else queue.values()):
+        for job in self._list_candidates(view, shadow, extra):
             if not view.free_count:
                 break
             if job is head or job.index not in queue:
@@ -183,7 +186,23 @@ class Moldable:
                 view.note(job, f"backfilled on {count:,} processors: does not delay the head")
                 yield start
 
-    def _note_end(self, view: View, job: Job) -> None:
+    def _list_candidates(self, view: View, shadow: float, extra: int) -> Sequence[Job]:
+        """Return the waiting jobs, without some that would have no room."""
+        if not self._choice.fixed:
+            return list(view.queue.values())
+        # Where sizes stay and nothing ended, what waited before finds no more room than then.
+        if not view.ended:
+            return list(view.submitted)
+        if len(view.queue) < MIN_COLUMNS:
+            return list(view.queue.values())
+        fitting = self._waiting.fit_around_head(
+            view.now, view.free_count, shadow, extra, in_turn=not view.allocator.FORCED
+        )
+        return [view.queue[index] for index in fitting]
+
+    def _note_start(self, view: View, job: Job) -> None:
+        if self._backfilling and self._choice.fixed:
+            self._waiting.remove(job.index)
         running = view.running[job.index]
         count = int((running.processors[:, 1] - running.processors[:, 0]).sum())
         self._latest_ends.add(running.latest_end, job.index, count)

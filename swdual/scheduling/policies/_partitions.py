@@ -19,6 +19,7 @@ from swdual.scheduling.job import Job
 from swdual.scheduling.kernels import partition_profile
 from swdual.scheduling.kernels.profile import Counts, advance
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.policies._waiting import WaitingColumns
 from swdual.scheduling.policy import Running
 from swdual.scheduling.processors import Ranges
 from swdual.scheduling.profile import AvailabilityProfile, Choose
@@ -47,6 +48,16 @@ class Partitions(Protocol):
         ----------
         job, home
             A waiting job, and the index of its partition.
+        """
+        ...
+
+    def next_fitting(self, waiting: WaitingColumns, since: int) -> int | None:
+        """Return the index of the next waiting job that may fit now; None if there is none.
+
+        Parameters
+        ----------
+        waiting, since
+            The waiting jobs, and the index to begin with.
         """
         ...
 
@@ -117,6 +128,7 @@ class PartitionsByCount:
         self._begins: list[float] = []
         self._room: list[int] = []
         self._lowest = self._levels[:0]
+        self._drops = self._times[:0], self._counts[:0]
 
     def settle(self, now: float, ended: Iterable[Running]) -> None:
         """Advance to a time, and release what the ended jobs held: see `Partitions.settle`."""
@@ -131,14 +143,16 @@ class PartitionsByCount:
 
         See `Partitions.fits_now`.
         """
-        if not self._begins:
-            slices = self._times, self._rows, self._levels, self._size
-            begins, self._lowest, room = partition_profile.find_drops(*slices)
-            self._begins, self._room = begins.tolist(), room.tolist()
+        self._find_drops()
         step = bisect_left(self._begins, self._now + job.requested_time, 1) - 1
         if job.processors > self._room[step]:
             return None
         return partition_profile.divide_job(self._lowest[step], job.processors, home)
+
+    def next_fitting(self, waiting: WaitingColumns, since: int) -> int | None:
+        """Return the index of the next waiting job that fits now: see `Partitions.next_fitting`."""
+        self._find_drops()
+        return waiting.next_under_steps(since, self._now, *self._drops)
 
     def find_earliest(self, job: Job, home: int) -> tuple[float, Counts]:
         """Return when a job can start, and how many processors of each partition it gets then.
@@ -163,6 +177,13 @@ class PartitionsByCount:
         """Start a job now, on whichever processors: see `Partitions.start`."""
         self._allocations[job.index] = allocation
         self.reserve(self._now, job, allocation)
+
+    def _find_drops(self) -> None:
+        if not self._begins:
+            slices = self._times, self._rows, self._levels, self._size
+            begins, self._lowest, room = partition_profile.find_drops(*slices)
+            self._drops = begins, room
+            self._begins, self._room = begins.tolist(), room.tolist()
 
     def _change(self, start: float, end: float, shares: Counts) -> None:
         start = max(start, self._now)
@@ -220,6 +241,14 @@ class PartitionsBySet:
             return self._anywhere(free, count) if chosen is None else chosen
 
         return self._profile.fits_now(job.processors, job.requested_time, choose)[1]
+
+    def next_fitting(self, waiting: WaitingColumns, since: int) -> int | None:
+        """Return the index of the next job that finds as many free now.
+
+        See `Partitions.next_fitting`.
+        """
+        free = np.array([self._profile.free_now])
+        return waiting.next_under_steps(since, self._now, np.array([self._now]), free)
 
     def find_earliest(self, job: Job, home: int) -> tuple[float, Ranges | None]:
         """Return when a job can start, and on which processors: see `Partitions.find_earliest`."""

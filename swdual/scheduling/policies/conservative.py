@@ -80,7 +80,8 @@ class Policy:
             if self._compression == "textbook":
                 self._compress(view)
             else:
-                self._start_early(view)
+                for job in reservations.start_early(self._choose):
+                    view.note(job, "moved to now, as a job ended early")
             if self._order is not None:
                 reservations.arrange_by_submission()
         submitted = view.submitted
@@ -109,17 +110,3 @@ class Policy:
             job, start, _ = self._reservations[rank]
             change = f"from {seconds(before)} to {seconds(start)}"
             view.note(job, f"moved {change}, as a job ended early")
-
-    def _start_early(self, view: View) -> None:
-        profile, reservations = self._profile, self._reservations
-        rank = reservations.next_startable(0)
-        while rank is not None:
-            job = reservations[rank].job
-            suits, which = profile.choose_in_window(job.processors, self._choose)
-            if suits:
-                reservations.release(rank)
-                reservations.reserve(rank, Reservation(job, view.now, which))
-                view.note(job, "moved to now, as a job ended early")
-            else:
-                reservations.refuse(rank)
-            rank = reservations.next_startable(rank + 1)

@@ -27,6 +27,7 @@ from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies import conservative
 from swdual.scheduling.policies._reserving import Reserving
 from swdual.scheduling.policies._shadow import LatestEnds
+from swdual.scheduling.policies._waiting import MIN_COLUMNS, WaitingColumns
 from swdual.scheduling.policy import Option, Start, View
 from swdual.scheduling.predictors import REQUEST, Predictions
 
@@ -140,6 +141,7 @@ class _ByCount:
         self._backfill_order = backfill_order
         self._predictions = predictions
         self._latest_ends = LatestEnds()
+        self._waiting = WaitingColumns()  # unless run times are predicted
         self._head: Job | None = None
 
     def decide(self, view: View) -> Iterator[Start]:
@@ -151,6 +153,8 @@ class _ByCount:
         if predictions is None:
             for ended in view.ended:
                 self._latest_ends.remove(ended.latest_end, ended.job.index)
+            for job in view.submitted:
+                self._waiting.add(job.index, job.processors, job.requested_time)
         elif predictions.update(view, self._latest_ends):
             self._head = None
         ranked = None
@@ -173,20 +177,26 @@ class _ByCount:
         )
         # Where nothing ended, none started before the head, it is the same, and all are expected to
         # run as before, what waited before finds no more room now than it did then.
-        waiting = queue.values() if view.ended or head is not self._head else view.submitted
+        same = not view.ended and head is self._head
         self._head = head
-        free = view.free_count
         # What is free and extra only becomes less, so that few are left to be looked at in turn.
-        candidates = [
-            job
-            for job in waiting
-            if job.processors <= free
-            and (
-                job.processors <= extra
-                or now + (job.requested_time if expected is None else expected[job.index]) <= shadow
+        if same or expected is not None or len(queue) < MIN_COLUMNS:
+            candidates = [
+                job
+                for job in (view.submitted if same else queue.values())
+                if job.processors <= view.free_count
+                and (
+                    job.processors <= extra
+                    or now + (job.requested_time if expected is None else expected[job.index])
+                    <= shadow
+                )
+                and job.index in queue
+            ]
+        else:
+            fitting = self._waiting.fit_around_head(
+                now, view.free_count, shadow, extra, in_turn=self._backfill_order is None
             )
-            and job.index in queue
-        ]
+            candidates = [queue[index] for index in fitting]
         if self._backfill_order is not None:
             candidates = self._backfill_order.sort(view, candidates, expected)
         for job in candidates:
@@ -204,7 +214,11 @@ class _ByCount:
 
     def _start(self, view: View, job: Job, *, backfilled: bool) -> Start:
         predictions = self._predictions
-        time = job.requested_time if predictions is None else predictions.expected[job.index]
+        if predictions is None:
+            time = job.requested_time
+            self._waiting.remove(job.index)
+        else:
+            time = predictions.expected[job.index]
         self._latest_ends.add(view.now + time, job.index, job.processors)
         return Start(job, None, backfilled)
 

@@ -27,6 +27,7 @@ from swdual.scheduling.policies._partitions import (
     PartitionsByCount,
     PartitionsBySet,
 )
+from swdual.scheduling.policies._waiting import MIN_COLUMNS, WaitingColumns
 from swdual.scheduling.policy import Option, Start, View
 
 OPTIONS = {
@@ -81,6 +82,7 @@ class Policy:
             else PartitionsByCount(sizes)
         )
         self._queues: list[dict[int, Job]] = [{} for _ in sizes]
+        self._waiting = WaitingColumns()
         self._pivots: list[Pivot] = []  # in the order in which they became pivots
 
     def decide(self, view: View) -> Iterator[Start]:
@@ -88,6 +90,7 @@ class Policy:
         self._partitions.settle(view.now, view.ended)
         for job in view.submitted:
             self._queues[self._queue(job)][job.index] = job
+            self._waiting.add(job.index, job.processors, job.requested_time)
         yield from self._start_pivots(view)
         yield from self._backfill(view)
         if self._pivots:
@@ -130,8 +133,7 @@ class Policy:
     def _backfill(self, view: View) -> Iterator[Start]:
         """Yield the jobs that delay no pivot; one sweep is enough, for every start leaves less."""
         pivots = {pivot.job.index for pivot in self._pivots}
-        # Where nothing ended, what waited before finds no more room now than it did then.
-        for job in list(view.queue.values() if view.ended else view.submitted):
+        for job in self._list_candidates(view):
             if job.index in pivots or job.index not in view.queue:
                 continue
             start = self._start(view, job)
@@ -140,6 +142,20 @@ class Policy:
                 yield start
             elif view.watching:
                 view.note(job, "not backfilled: it would delay the first of a queue")
+
+    def _list_candidates(self, view: View) -> Iterator[Job]:
+        """Yield waiting jobs, without some that have no room when it is their turn."""
+        queue = view.queue
+        # Where nothing ended, what waited before finds no more room now than it did then.
+        if not view.ended:
+            yield from list(view.submitted)
+        elif view.watching or len(queue) < MIN_COLUMNS:
+            yield from list(queue.values())
+        else:
+            index = self._partitions.next_fitting(self._waiting, 0)
+            while index is not None:
+                yield queue[index]
+                index = self._partitions.next_fitting(self._waiting, index + 1)
 
     def _start(self, view: View, job: Job) -> Start | None:
         """Return the start of a job that delays no pivot now."""
@@ -150,6 +166,7 @@ class Policy:
         if allocation is None:
             return None
         del self._queues[queue][job.index]
+        self._waiting.remove(job.index)
         backfilled = job is not next(iter(view.queue.values()))
         return Start(job, self._partitions.start(job, allocation), backfilled)
 

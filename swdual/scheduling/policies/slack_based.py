@@ -14,12 +14,14 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
 from swdual.errors import InputError
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job, seconds
+from swdual.scheduling.kernels.profile import Counts, Times
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies._reserving import make_choose
 from swdual.scheduling.policy import Option, Start, View
@@ -68,6 +70,33 @@ class PlannedJob:
         return self.slot[0]
 
 
+class PlanColumns(NamedTuple):
+    """What is planned, as columns in the sequence of planned starts.
+
+    Parameters
+    ----------
+    job_index
+        (jobs,) indices of the jobs in the workload.
+    processors, durations
+        (jobs,) what they need, and for how long.
+    starts, latest
+        (jobs,) when they start, and may start at the latest.
+    weights
+        (jobs,) what a second of each start costs.
+    """
+
+    job_index: Counts
+    processors: Counts
+    durations: Times
+    starts: Times
+    latest: Times
+    weights: Times
+
+    def take(self, places: Counts | slice) -> PlanColumns:
+        """Return the columns of the jobs at some places, in that sequence."""
+        return PlanColumns._make(column[places] for column in self)
+
+
 class Policy:
     """Keeps a plan of all waiting jobs, which changes when jobs come and when they end early.
 
@@ -105,6 +134,7 @@ class Policy:
         self._profile = AvailabilityProfile(platform.processors, by_processors=allocator.FORCED)
         self._choose = make_choose(platform, allocator, allocator.FORCED)
         self._plan: list[PlannedJob] = []  # in the sequence of planned starts
+        self._columns = PlanColumns._make(np.empty(0, kind) for kind in (int, int, *4 * [float]))
         self._submitted = 0
         self._work = 0.0
         self._started = 0
@@ -126,6 +156,7 @@ class Policy:
             if job.processors > view.free_count:
                 break  # a job of no time at all holds them, and ends within this instant
             planned = self._plan.pop(0)
+            self._columns = self._columns.take(slice(1, None))
             self._started += 1
             self._waited += now - job.submit_time
             spare = seconds(planned.latest_start - now)
@@ -145,10 +176,14 @@ class Policy:
         self._reserve(new, self._find_earliest(self._profile, job))
         new.latest_start = new.start_time + self._slack(job)
         view.promise(job, new.latest_start)
-        if self._plan and new.start_time > view.now:
-            self._try_positions(new)
+        needs = job.index, job.processors, job.requested_time
+        values = *needs, new.start_time, new.latest_start, self._weight(job)
+        pairs = zip(self._columns, values, strict=True)
         self._plan.append(new)
-        self._sort()
+        self._columns = PlanColumns._make(np.append(column, value) for column, value in pairs)
+        if len(self._plan) > 1 and new.start_time > view.now:
+            self._try_positions()
+        self._arrange()
 
     def _slack(self, job: Job) -> float:
         work = job.requested_time * job.processors
@@ -161,57 +196,48 @@ class Policy:
 
     def _move_forwards(self) -> None:
         """Move each job to its earliest start, all others staying, in the sequence of starts."""
-        plan = self._plan
-        widths = np.array([planned.job.processors for planned in plan], np.int64)
-        durations = np.array([planned.job.requested_time for planned in plan])
-        starts = np.array([planned.start_time for planned in plan])
+        plan, columns = self._plan, self._columns
+        needs = columns.processors, columns.durations
         if self._choose is None:
-            self._profile.compress(widths, durations, starts)
-            for planned, start in zip(plan, starts.tolist(), strict=True):
-                planned.slot = start, None
+            before = columns.starts.copy()
+            self._profile.compress(*needs, columns.starts)
+            for place in np.flatnonzero(columns.starts != before).tolist():
+                plan[place].slot = float(columns.starts[place]), None
         else:
-            index = self._profile.next_improvable(0, widths, durations, starts)
+            index = self._profile.next_improvable(0, *needs, columns.starts)
             while index < len(plan):
                 planned = plan[index]
                 self._release(planned)
                 slot = self._find_earliest(self._profile, planned.job)
                 earlier = slot[0] < planned.start_time
                 self._reserve(planned, slot if earlier else planned.slot)
-                index = self._profile.next_improvable(index + 1, widths, durations, starts)
-        self._sort()
+                columns.starts[index] = planned.start_time
+                index = self._profile.next_improvable(index + 1, *needs, columns.starts)
+        self._arrange()
 
-    def _try_positions(self, new: PlannedJob) -> None:
-        """Move a job from its earliest start, and those behind it, to where that is cheapest."""
-        plan = [*self._plan, new]
-        step = -(-len(self._plan) // self._positions) if self._positions else 1
-        find_slots = self._insert_by_count if self._choose is None else self._insert_by_set
-        moved = [
-            (planned, slot)
-            for planned, slot in zip(plan, find_slots(plan, step), strict=True)
-            if slot is not planned.slot
-        ]
-        for planned, _ in moved:
-            self._release(planned)
-        for planned, slot in moved:
-            self._reserve(planned, slot)
+    def _try_positions(self) -> None:
+        """Move the last job from its earliest start, and those behind it, to where it costs least.
 
-    def _insert_by_count(self, plan: Sequence[PlannedJob], step: int) -> list[Slot]:
-        """Return the slots after the last job is inserted where that is cheapest."""
-        jobs = [planned.job for planned in plan]
-        starts = self._profile.insert_last_job(
-            step,
-            np.array([job.processors for job in jobs]),
-            np.array([job.requested_time for job in jobs]),
-            np.array([planned.start_time for planned in plan]),
-            np.array([planned.latest_start for planned in plan]),
-            np.array([self._weight(job) for job in jobs]),
+        The others are in the sequence of their starts.
+        """
+        plan = self._plan
+        step = -(-(len(plan) - 1) // self._positions) if self._positions else 1
+        moved = (
+            self._insert_by_count(step) if self._choose is None else self._insert_by_set(plan, step)
         )
-        return [
-            planned.slot if start == planned.start_time else (start, None)
-            for planned, start in zip(plan, starts.tolist(), strict=True)
-        ]
+        for place in moved:
+            self._release(plan[place])
+        for place, slot in moved.items():
+            self._reserve(plan[place], slot)
+            self._columns.starts[place] = slot[0]
 
-    def _insert_by_set(self, plan: Sequence[PlannedJob], step: int) -> list[Slot]:
+    def _insert_by_count(self, step: int) -> dict[int, Slot]:
+        """Return the new slots, by place, if the last job is inserted where that costs least."""
+        starts = self._profile.insert_last_job(step, *self._columns[1:])
+        places = np.flatnonzero(starts != self._columns.starts)
+        return {place: (float(starts[place]), None) for place in places.tolist()}
+
+    def _insert_by_set(self, plan: Sequence[PlannedJob], step: int) -> dict[int, Slot]:
         """Return the same where the allocator chooses particular processors."""
         *others, new = plan
         slots = [planned.slot for planned in plan]
@@ -223,7 +249,7 @@ class Policy:
                 _change(profile.release, planned.job, planned.slot)
             released_from = position
             moved = [new, *others[position:]]
-            moved_slots = self._arrange(deepcopy(profile), moved)
+            moved_slots = self._arrange_anew(deepcopy(profile), moved)
             if moved_slots is None:
                 continue
             gain = self._compute_gain(moved, moved_slots)
@@ -231,9 +257,12 @@ class Policy:
                 slots = [planned.slot for planned in others[:position]]
                 slots += moved_slots[1:] + moved_slots[:1]
                 max_gain = gain
-        return slots
+        pairs = zip(plan, slots, strict=True)
+        return {
+            place: slot for place, (planned, slot) in enumerate(pairs) if slot is not planned.slot
+        }
 
-    def _arrange(
+    def _arrange_anew(
         self, profile: AvailabilityProfile, moved: Sequence[PlannedJob]
     ) -> list[Slot] | None:
         """Reserve for jobs in this order; return their slots, or None if one would be too late."""
@@ -266,8 +295,13 @@ class Policy:
     def _release(self, planned: PlannedJob) -> None:
         _change(self._profile.release, planned.job, planned.slot)
 
-    def _sort(self) -> None:
-        self._plan.sort(key=lambda planned: (planned.start_time, planned.job.index))
+    def _arrange(self) -> None:
+        """Put the plan into the sequence of its starts, of equal ones that of submission."""
+        columns = self._columns
+        places = np.lexsort((columns.job_index, columns.starts))
+        if (places[1:] < places[:-1]).any():
+            self._plan = [self._plan[place] for place in places.tolist()]
+            self._columns = columns.take(places)
 
 
 def _change(change: Callable[..., None], job: Job, slot: Slot) -> None:
