@@ -22,7 +22,7 @@ logger = logging.getLogger("swdual")
 
 GROUPS = {
     "Scheduler": "policies allocators options reserve_depth",
-    "Platform": "processors cluster_size platform penalty",
+    "Platform": "processors cluster_size platform penalty power",
     "Jobs": "weeks start first sample seed kind offline clairvoyant rules repairs",
     "Results": "shown slowdown_bound explain as_json",
     "Files": "report report_jobs comparison_out jobs_out gantt usage distribution force",
@@ -98,6 +98,15 @@ swdual simulate KTH-SP2.swf.gz --first 1000 --explain 17 --gantt gantt.svg
     "--penalty",
     metavar="KIND:FACTOR",
     help="How much longer jobs run on processors that are far apart: linear:F or quadratic:F.",
+)
+@option(
+    "--power",
+    multiple=True,
+    metavar="NAME=VALUE,...",
+    help="Power model: watts of a busy and of an idle processor, busy=190,idle=95; off=10 when "
+    "its node is switched off, after idle_timeout=600 seconds; boot_time=150 and boot=125 watts "
+    "to switch it on, likewise shutdown_time and shutdown; keep_idle=4 idle nodes stay on; "
+    "node_size=16 processors of a node. Can be repeated.",
 )
 @option(
     "--kind",
@@ -219,6 +228,7 @@ def command(
     options: tuple[str, ...],
     reserve_depth: str | None,
     penalty: str | None,
+    power: tuple[str, ...],
     shown: tuple[str, ...],
     slowdown_bound: float,
     as_json: bool,
@@ -249,16 +259,18 @@ def command(
         )
     from swdual.cli import _simulated
     from swdual.cli._replayed import ReplayOptions, load
+    from swdual.scheduling import penalty as penalties
+    from swdual.scheduling import power as powers
     from swdual.scheduling.campaign import CampaignOptions
     from swdual.scheduling.metrics import metrics
-    from swdual.scheduling.penalty import parse
     from swdual.scheduling.reports.comparison import SHOWN, check_shown
     from swdual.scheduling.reports.page import default_max_jobs
     from swdual.scheduling.reports.summary import headline, summary
 
     kind = "offline" if chosen["offline"] and chosen["kind"] == "rigid" else chosen["kind"]
     campaign = _simulated.combine(policies, allocators, options, reserve_depth)
-    cost = None if penalty is None else parse(penalty)
+    cost = None if penalty is None else penalties.parse(penalty)
+    power_model = powers.parse(",".join(power)) if power else None
     files = _simulated.Files(comparison_out, jobs_out, gantt, usage, distribution, report, force)
     files.check(campaign)
     columns = [name.strip() for names in shown for name in names.split(",")]
@@ -287,7 +299,8 @@ def command(
             platform,
             CampaignOptions(
                 penalty=cost,
-                shown=columns or SHOWN,
+                power=power_model,
+                shown=columns or (SHOWN if power_model is None else (*SHOWN, "energy")),
                 metrics=measured,
                 explain=explain,
                 remedies={key: way for key, way in _simulated.REMEDIES.items() if key != kind},

@@ -4,8 +4,9 @@ Stages, in the order in which a simulation meets them:
 
 ``job``, ``workload``
     What was asked for, and when.
-``platform``, ``processors``, ``penalty``
-    Where it may run; sets of processors; how much longer a job runs on distant ones.
+``platform``, ``processors``, ``penalty``, ``power``, ``switching``
+    Where it may run; sets of processors; how much longer a job runs on distant ones; watts of a
+    processor, nodes that are off.
 ``allocator``, ``allocators``
     Which processors a job gets.
 ``policy``, ``policies``
@@ -18,8 +19,9 @@ Stages, in the order in which a simulation meets them:
     Processors that will be free, by requested times; reserved starts; the compiled parts.
 ``engine``, ``recorder``
     Applies events and decisions instant by instant; notes what becomes of each job.
-``schedule_data``, ``validation``, ``metrics``, ``reports``, ``frames``, ``schedule``
-    When and where jobs ran; checks, metrics, tables, charts and data frames; all in one class.
+``schedule_data``, ``validation``, ``energy``, ``metrics``, ``reports``, ``frames``, ``schedule``
+    When and where jobs ran; checks, joules, metrics, tables, charts and data frames; all in one
+    class.
 ``campaign``
     Simulates a workload under several policies and allocators, each with each.
 ``conformance``
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from swdual.scheduling.placing import reason_to_wait, start_now
     from swdual.scheduling.platform import Platform
     from swdual.scheduling.policy import DecisionError, Option, Resize, Start, Stop, View
+    from swdual.scheduling.power import PowerModel
     from swdual.scheduling.reports.comparison import compare
     from swdual.scheduling.reports.page import write_report
     from swdual.scheduling.schedule import Schedule
@@ -66,6 +69,7 @@ _HOMES = {
     "placing": ("reason_to_wait", "start_now"),
     "platform": ("Platform",),
     "policy": ("DecisionError", "Option", "Resize", "Start", "Stop", "View"),
+    "power": ("PowerModel",),
     "reports.comparison": ("compare",),
     "reports.page": ("write_report",),
     "schedule": ("Schedule",),
@@ -85,6 +89,7 @@ __all__ = [
     "Option",
     "Penalty",
     "Platform",
+    "PowerModel",
     "Repairs",
     "Resize",
     "Schedule",

@@ -27,6 +27,7 @@ from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.plugins import AllocatorPlugin, PolicyPlugin
 from swdual.scheduling.policy import JOB_KINDS, OWN, DecisionError, name_value
+from swdual.scheduling.power import PowerModel
 from swdual.scheduling.reports.comparison import SHOWN, Comparison, Row, check_shown
 from swdual.scheduling.reports.explanation import check_number, explain_job
 from swdual.scheduling.schedule import Schedule
@@ -94,6 +95,7 @@ class CampaignKeywords(TypedDict, total=False):
     """The names and types of `CampaignOptions`, as keyword arguments."""
 
     penalty: Penalty | None
+    power: PowerModel | None
     shown: Sequence[str]
     metrics: Mapping[str, Metric]
     explain: Sequence[int]
@@ -110,6 +112,8 @@ class CampaignOptions:
     ----------
     penalty
         How much longer a job runs on processors further apart than need be; None: no longer.
+    power
+        Watts of processors, and when idle nodes are switched off; None: all are on.
     shown
         Names of the metrics that the comparison shows.
     metrics
@@ -126,6 +130,7 @@ class CampaignOptions:
     """
 
     penalty: Penalty | None = None
+    power: PowerModel | None = None
     shown: Sequence[str] = SHOWN
     metrics: Mapping[str, Metric] = field(default_factory=lambda: METRICS)
     explain: Sequence[int] = ()
@@ -395,6 +400,7 @@ def _simulate(
             combination.allocator.allocator,
             options=combination.options,
             penalty=options.penalty,
+            power=options.power,
             explain=options.explain,
             progress=options.progress,
         )

@@ -8,6 +8,8 @@ from __future__ import annotations
 import heapq
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,14 +20,16 @@ from swdual.io.progress import progress_bar
 from swdual.scheduling import policy as policies
 from swdual.scheduling import processors as sets
 from swdual.scheduling.allocator import Allocator
-from swdual.scheduling.job import Job
+from swdual.scheduling.job import Job, seconds
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.plugins import PolicyPlugin, find_allocator, find_line, find_policy
 from swdual.scheduling.policy import Decision, DecisionError, Policy, Resize, Running, Start, Stop
+from swdual.scheduling.power import PowerModel
 from swdual.scheduling.processors import Ranges
 from swdual.scheduling.recorder import ScheduleRecorder
 from swdual.scheduling.schedule import Schedule
+from swdual.scheduling.switching import Nodes, OnFirst
 from swdual.scheduling.workload.workload import Workload
 
 SHOWN_EVERY = 512
@@ -40,6 +44,7 @@ def simulate(
     *,
     options: Mapping[str, Any] | None = None,
     penalty: Penalty | None = None,
+    power: PowerModel | None = None,
     explain: Iterable[int] = (),
     progress: bool = False,
 ) -> Schedule:
@@ -60,6 +65,9 @@ def simulate(
         Options of the policy by name.
     penalty
         How much longer a job runs on processors further apart than need be; None: no longer.
+    power
+        Watts of processors, and when idle nodes are switched off: see `SwitchingEngine`. None:
+        all are on, and their energy is not known.
     explain
         Numbers of jobs about which the policy is to say why they wait or start.
     progress
@@ -77,6 +85,15 @@ def simulate(
         platform = Platform(platform)
     _check(workload, platform)
     plugin, allocator_plugin = find_policy(policy), find_allocator(allocator)
+    make_engine: Any = Engine
+    if power is not None and power.switches:
+        if plugin.traits.malleable or workload.speedup is not None:
+            raise _refuse_switching()
+        begin = float(workload.submit_time[0]) if len(workload) else 0.0
+        nodes = Nodes(power, platform, begin)
+        make_engine = partial(SwitchingEngine, nodes=nodes, power=power)
+        chooser: Allocator = OnFirst(allocator_plugin.allocator, nodes)
+        allocator_plugin = allocator_plugin._replace(allocator=chooser)
     scheduler, chosen = make_policy(plugin, platform, allocator_plugin.allocator, options or {})
     traits = plugin.traits
     if traits.malleable and penalty is not None:
@@ -84,7 +101,7 @@ def simulate(
             f"under {plugin.name} the processors of a running job change, and a penalty is for "
             "those that it starts on; leave the penalty out"
         )
-    engine = Engine(
+    engine: Engine = make_engine(
         workload,
         platform,
         allocator_plugin.allocator,
@@ -108,7 +125,8 @@ def simulate(
                 else frame.f_lineno
             )
             raise DecisionError(error.message, file=plugin.file, line=line) from error
-    return engine.schedule(policies.OWN if traits.places else allocator_plugin.name, chosen)
+    schedule = engine.schedule(policies.OWN if traits.places else allocator_plugin.name, chosen)
+    return schedule if power is None else replace(schedule, power=power)
 
 
 def make_policy(
@@ -446,3 +464,79 @@ class _Progress(NamedTuple):
     def killed(self) -> bool:
         """Whether it will be killed."""
         return self.work > self.limit
+
+
+class SwitchingEngine(Engine):
+    """An engine in which idle nodes are switched off, and jobs wait until theirs have booted.
+
+    The policy decides as ever. It starts a job on free processors, on or off; the job holds them
+    from then on, and runs when all of its nodes are on. So policies plan with the longest delay:
+    the requested times that they see are longer by it, as are the latest ends of running jobs, and
+    what they promise is a start with this delay. A job is killed after its own requested time.
+
+    Parameters
+    ----------
+    workload, given, traits
+        As for `Engine`.
+    nodes
+        The states of the nodes.
+    power
+        How long they take.
+    """
+
+    def __init__(
+        self, workload: Workload, *given: Any, nodes: Nodes, power: PowerModel, **traits: Any
+    ) -> None:
+        self._delay = power.max_delay
+        longer = replace(workload, requested_time=workload.requested_time + self._delay)
+        super().__init__(longer, *given, **traits)
+        self._own = workload
+        self._nodes = nodes
+
+    def promise(self, job: Job, time: float) -> None:
+        """Record a promised start: see `Engine.promise`."""
+        super().promise(job, time + self._delay)
+
+    def schedule(self, allocator: str, options: dict[str, Any]) -> Schedule:
+        """Return the schedule of the simulation: see `Engine.schedule`."""
+        schedule = super().schedule(allocator, options)
+        return replace(
+            schedule,
+            workload=self._own,
+            start_time=schedule.last_start,
+            off_periods=self._nodes.off_periods(),
+        )
+
+    def _end_jobs(self) -> None:
+        self._nodes.advance(self.now)
+        super()._end_jobs()
+
+    def _begin(self, running: Running, work: float, limit: float) -> None:
+        super()._begin(running, work, limit)
+        index = running.job.index
+        limit = float(self._own.requested_time[index])
+        # Rounded sums must not be later than what the policy was told.
+        begin = min(self._nodes.take(running.processors, self.now), self.now + self._delay)
+        finish = min(begin + min(work, limit), self.running[index].latest_end)
+        self._progress[index] = _Progress(begin, finish, work, limit)
+        heapq.heappush(self._ends, (finish, index))
+        if begin > self.now:
+            self.note(running.job, f"starts at {seconds(begin)}, when its processors have booted")
+
+    def _release(self, index: int) -> Running:
+        running = super()._release(index)
+        self._nodes.release(running.processors, self.now)
+        return running
+
+    def _resize(self, resize: Resize) -> None:
+        raise _refuse_switching()
+
+    def _stop(self, stop: Stop) -> None:
+        raise _refuse_switching()
+
+
+def _refuse_switching() -> InputError:
+    return InputError(
+        "the policy stops or resizes jobs, or they are moldable, and idle nodes are only switched "
+        "off where jobs run in one piece; leave idle_timeout out of the power model"
+    )

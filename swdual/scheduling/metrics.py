@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
+from swdual.scheduling.energy import energy_by_state
 from swdual.scheduling.job import seconds
 
 if TYPE_CHECKING:
@@ -165,6 +166,36 @@ def killed_jobs(schedule: ScheduleData) -> float:
     return float(np.count_nonzero(schedule.killed))
 
 
+def energy(schedule: ScheduleData) -> float:
+    """Joules of all processors from the first submission to the last end.
+
+    This and the next three need a power model, and are NaN without: see
+    `swdual.scheduling.energy`.
+    """
+    return math.nan if schedule.power is None else sum(energy_by_state(schedule).values())
+
+
+def mean_power(schedule: ScheduleData) -> float:
+    """Mean watts of all processors: energy / total time."""
+    return _ratio(energy(schedule), makespan(schedule))
+
+
+def busy_energy_share(schedule: ScheduleData) -> float:
+    """Part of the energy that processors took while jobs ran on them."""
+    if schedule.power is None:
+        return math.nan
+    joules = energy_by_state(schedule)
+    return _ratio(joules["busy"], sum(joules.values()))
+
+
+def boots(schedule: ScheduleData) -> float:
+    """Number of times that a node was switched on for a job."""
+    if schedule.power is None:
+        return math.nan
+    off = schedule.off_periods
+    return 0.0 if off is None else float(np.count_nonzero(np.isfinite(off.until)))
+
+
 class Usage(NamedTuple):
     """Step functions of time: values hold from their time until before the next one.
 
@@ -221,7 +252,8 @@ class Metric:
     formula
         What it is.
     unit
-        "s" for seconds, "" for a bare number, "%" for a part of 1 that is shown as per cent.
+        "s" for seconds, "J" for joules, "W" for watts, "" for a bare number, "%" for a part of 1
+        that is shown as per cent.
     compute
         Returns it; NaN where there are no jobs to take a mean of.
     best
@@ -335,12 +367,19 @@ def metrics(bound: float = SLOWDOWN_BOUND) -> dict[str, Metric]:
         (success_rate, "%", "max"),
         (backfilled_jobs, "", None),
         (killed_jobs, "", "min"),
+        (energy, "J", "min"),
+        (mean_power, "W", "min"),
+        (busy_energy_share, "%", "max"),
+        (boots, "", None),
     )
     for function, unit, best in rest:
         formula = (function.__doc__ or "").splitlines()[0].rstrip(".")
         named[function.__name__] = Metric(formula, unit, function, best)
     return named
 
+
+OF_POWER = frozenset({"energy", "mean_power", "busy_energy_share", "boots"})
+"""Metrics that a schedule has only with a power model."""
 
 METRICS: Mapping[str, Metric] = metrics()
 """All metrics by name, with the usual bound of 10 s."""
@@ -352,9 +391,14 @@ def table(schedule: ScheduleData, chosen: Mapping[str, Metric] = METRICS) -> dic
     Parameters
     ----------
     schedule, chosen
-        The schedule, and the metrics by name.
+        The schedule, and the metrics by name. Those of `OF_POWER` are left out without a power
+        model.
     """
-    return {name: metric(schedule) for name, metric in chosen.items()}
+    return {
+        name: metric(schedule)
+        for name, metric in chosen.items()
+        if schedule.power is not None or name not in OF_POWER
+    }
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -117,6 +117,33 @@ def union(one: Ranges, other: Ranges) -> Ranges:
     return merged[:size].copy()
 
 
+@kernel
+def intersection(one: Ranges, other: Ranges) -> Ranges:
+    """Return the processors that two sets have in common.
+
+    Parameters
+    ----------
+    one, other
+        (ranges, 2) the sets.
+
+    >>> text(intersection(parse("0-3 7 9"), parse("2-7")))
+    '2-3 7'
+    """
+    common = np.empty((len(one) + len(other), 2), np.int64)
+    size = i = j = 0
+    while i < len(one) and j < len(other):
+        begin, end = max(one[i, 0], other[j, 0]), min(one[i, 1], other[j, 1])
+        if begin < end:
+            common[size, 0] = begin
+            common[size, 1] = end
+            size += 1
+        if one[i, 1] < other[j, 1]:
+            i += 1
+        else:
+            j += 1
+    return common[:size].copy()
+
+
 def minus(ranges: Ranges, part: Ranges) -> Ranges | None:
     """Return a set without some of its processors, or None if it does not have them all.
 

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.power import PowerModel
 from swdual.scheduling.processors import Ranges
+from swdual.scheduling.switching import OffPeriods
 from swdual.scheduling.workload.workload import Workload
 
 
@@ -95,6 +97,10 @@ class ScheduleData:
         How much longer jobs ran on processors further apart than need be.
     notes
         Explanations of watched jobs, by index: seconds and what was decided.
+    power
+        The power model; None: nothing is known of energy.
+    off_periods
+        When nodes were switched off; None: never.
     """
 
     workload: Workload
@@ -115,6 +121,8 @@ class ScheduleData:
     malleable: bool = False
     penalty: Penalty | None = None
     notes: Mapping[int, list[tuple[float, str]]] = field(default_factory=dict)
+    power: PowerModel | None = None
+    off_periods: OffPeriods | None = None
 
     def __len__(self) -> int:
         return len(self.start_time)

@@ -102,9 +102,16 @@ def _check_allocations(schedule: ScheduleData) -> Iterator[str]:
         wrong = np.unique(executions.job[jobs[outside]])
         yield _describe(schedule, wrong, "hold processors that the platform does not have")
         return
+    # A node that is off, up to the end of its boot, is held like by a job: its number here is -1.
+    off, power = schedule.off_periods, schedule.power
+    starts, ends = executions.start[jobs], executions.end[jobs]
+    if off is not None and power is not None:
+        jobs = np.concatenate((jobs, np.full(len(off), -1)))
+        ranges = np.concatenate((ranges, off.ranges))
+        starts = np.concatenate((starts, off.since))
+        ends = np.concatenate((ends, off.until + power.boot_time))
     overlapping = []
     busy_until = np.full(schedule.platform.processors, -np.inf)
-    starts, ends = executions.start[jobs], executions.end[jobs]
     # Of two at one instant the one that ends at once is first: [start, end) is empty.
     order = np.lexsort((ends, starts))
     for execution, start, end, (first, stop) in zip(
@@ -116,10 +123,14 @@ def _check_allocations(schedule: ScheduleData) -> Iterator[str]:
     ):
         held_until = busy_until[first:stop]
         if held_until.max() > start:
-            overlapping.append(executions.job[execution])
+            overlapping.append(-1 if execution < 0 else int(executions.job[execution]))
         np.maximum(held_until, end, out=held_until)
-    if overlapping:
-        yield _describe(schedule, np.unique(overlapping), "hold processors that another job holds")
+    if -1 in overlapping:
+        yield "nodes are switched off while jobs run on them"
+    wrong = np.unique([job for job in overlapping if job >= 0])
+    if len(wrong):
+        what = "hold processors that another job holds" + (", or that are off" if off else "")
+        yield _describe(schedule, wrong, what)
 
 
 def _check_placement(schedule: ScheduleData) -> Iterator[str]:

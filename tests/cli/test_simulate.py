@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from swdual import registry
-from swdual.scheduling.metrics import METRICS
+from swdual.scheduling.metrics import METRICS, OF_POWER
 from swdual.scheduling.plugins import find_policy
 from swdual.scheduling.policy import OWN
 
@@ -103,7 +103,8 @@ def test_the_table_shows_every_metric(run, trace):
 def test_json_is_one_object_with_every_metric(run, trace):
     """Numbers as numbers; makespan and waiting times worked out by hand."""
     facts = shown(run("simulate", "t.swf", "--json", QUIET))
-    assert set(METRICS) <= set(facts)
+    assert set(METRICS) - OF_POWER <= set(facts)
+    assert not OF_POWER & set(facts)
     assert (facts["jobs"], facts["policy"], facts["allocator"]) == (3, "easy", "basic")
     assert facts["platform"]["processors"] == 10
     assert (facts["makespan"], facts["sum_waiting_time"]) == (115, 109)
@@ -162,6 +163,26 @@ def test_offline_jobs_are_known_at_0_and_never_killed(run, trace):
     assert real["killed_jobs"] > 0
     assert offline["killed_jobs"] == knowing["killed_jobs"] == 0
     assert offline["sum_waiting_time"] > knowing["sum_waiting_time"]
+
+
+def test_idle_nodes_are_switched_off(run, trace, here):
+    """Energy in the summary, the comparison, JSON and the table of jobs; jobs start later."""
+    trace([(0, 10, 4, 20), (100, 10, 4, 20)])
+    words = ("simulate", "t.swf", "--processors", "4", QUIET, "--power", "busy=20,idle=10")
+    away = ("--power", "off=1,idle_timeout=30,boot_time=5", "--jobs-out", "j.csv")
+    usual, switched = shown(run(*words, "--json")), shown(run(*words, *away, "--json"))
+    assert usual["power"] == "busy=20,idle=10"
+    assert usual["energy"] == 4 * (20 * 20 + 90 * 10)
+    assert switched["power"] == "busy=20,idle=10,off=1,boot_time=5,idle_timeout=30"
+    assert switched["energy"] == 4 * (20 * 20 + 30 * 10 + 60 * 1 + 5 * 10)
+    assert (switched["max_waiting_time"], switched["boots"]) == (5, 4)
+    assert [row["consumed_energy"] for row in rows(here / "j.csv")] == ["800", "800"]
+    out = run(*words, *away, "--force").out
+    assert "\npower      busy=20,idle=10,off=1,boot_time=5,idle_timeout=30\n" in out
+    assert "\nenergy                    3,240 J\n" in out
+    table = run(*words, "--policy", "easy,fcfs").out.splitlines()
+    assert table[2].split()[-1] == "energy"
+    assert table[3].split()[-2:] == ["5,200", "J"]
 
 
 def test_a_penalty_makes_jobs_longer_and_kills_some(run, trace):
@@ -267,7 +288,8 @@ def test_a_comparison_is_written_as_csv(run, refuses, trace, here):
         (row["policy"], row["allocator"]) for row in facts
     ]
     for row, known in zip(table, facts, strict=True):
-        assert {name: float(row[name]) for name in METRICS} == {n: known[n] for n in METRICS}
+        names = set(METRICS) - OF_POWER
+        assert {name: float(row[name]) for name in names} == {n: known[n] for n in names}
     assert table[-1]["options"].startswith("reserve_depth=1 by=count order=submission ")
     alone = run(*words, "--comparison-out", "-")
     assert alone.out == (here / "c.csv").read_text()
@@ -400,7 +422,7 @@ def test_policies_and_allocators_are_compared_each_with_each(run, trace):
     assert lines[2].split() == ["policy", "allocator", "stretch", "makespan"]
     facts = shown(run(*words, "--json"))
     assert [(row["policy"], row["allocator"]) for row in facts["schedules"]] == pairs
-    assert all(set(METRICS) <= set(row) for row in facts["schedules"])
+    assert all(set(METRICS) - OF_POWER <= set(row) for row in facts["schedules"])
     assert facts["refused"] == {}
     alone = shown(run("simulate", "t.swf", "--policy", "fcfs", "--json", QUIET))
     assert facts["schedules"][0] == {key: alone[key] for key in facts["schedules"][0]}
@@ -574,6 +596,11 @@ def test_a_policy_for_other_jobs_names_the_option_that_makes_them(refuses, trace
         (("--processors", "9"), ["t.swf:3: job 2 ", "(1 such job)", "--repair too_wide=drop"]),
         (("--reserve-depth", "some"), ["reserve_depth cannot be 'some'"]),
         (("--penalty", "cubic:2"), ["unknown penalty 'cubic'"]),
+        (("--power", "busy=1"), ["a power model needs idle, in watts"]),
+        (
+            ("--policy", "easy_malleable", "--power", "busy=1,idle=1,idle_timeout=1"),
+            ["the policy stops or resizes jobs", "leave idle_timeout out"],
+        ),
         (("--penalty", "linear:x"), ["'x' is no number"]),
         (("--rules", "strict"), ["standard, thesis"]),
         (("--repair", "overun=drop"), ["'overun=drop' is about no rule"]),

@@ -13,8 +13,17 @@ import pytest
 
 from swdual.errors import InputError, OutputError
 from swdual.io.output import Output
-from swdual.scheduling import METRICS, Workload, compare, lublin, simulate, write_report
+from swdual.scheduling import (
+    METRICS,
+    PowerModel,
+    Workload,
+    compare,
+    lublin,
+    simulate,
+    write_report,
+)
 from swdual.scheduling import metrics as measures
+from swdual.scheduling.metrics import OF_POWER
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.reports import page
 from swdual.scheduling.reports.charts import coarsen
@@ -62,8 +71,9 @@ def test_the_comparison_is_that_of_python(schedules, tmp_path):
     expected = compare(schedules, shown=SHOWN)
     assert returned.to_dicts() == expected.to_dicts()
     assert (data["labels"], data["shown"]) == (expected.labels(), SHOWN)
-    assert list(data["metrics"]) == list(METRICS)
-    for name, metric in METRICS.items():
+    assert list(data["metrics"]) == [name for name in METRICS if name not in OF_POWER]
+    for name in data["metrics"]:
+        metric = METRICS[name]
         values = [metric(schedule) for schedule in schedules]
         assert data["metrics"][name]["values"] == values
         assert data["metrics"][name]["texts"] == [shown(value, metric.unit) for value in values]
@@ -91,8 +101,9 @@ def test_the_best_values_are_marked_unless_all_are_equal(schedules, name, values
 
 
 def test_every_metric_says_which_values_are_good():
-    """None but the number of jobs that were backfilled, which is neither."""
-    assert [name for name, metric in METRICS.items() if metric.best is None] == ["backfilled_jobs"]
+    """None but the numbers of jobs that were backfilled and of boots, which are neither."""
+    neither = [name for name, metric in METRICS.items() if metric.best is None]
+    assert neither == ["backfilled_jobs", "boots"]
 
 
 def test_jobs_executions_and_curves_are_those_of_the_schedule(schedules, tmp_path):
@@ -130,6 +141,19 @@ def test_jobs_executions_and_curves_are_those_of_the_schedule(schedules, tmp_pat
             "busy": busy[:-1].tolist(),
             "waiting": waiting[:-1].tolist(),
         }
+
+
+def test_power_is_a_curve_of_its_own(tmp_path):
+    """Means over the steps of the other curves, so that their sum over time is the energy."""
+    workload = lublin.generate(50, 16, seed=2)
+    power = PowerModel(busy=200, idle=100, off=10, boot_time=150, idle_timeout=600)
+    schedule = simulate(workload, 16, power=power)
+    text, blocks = report_of([schedule], tmp_path)
+    usage = blocks["run-0"]["usage"]
+    joules = np.diff(usage["edges"]) @ usage["power"]
+    assert joules == pytest.approx(schedule.metrics["energy"], rel=1e-6)
+    assert str(power) in text
+    assert "energy" in blocks["simulation"]["metrics"]
 
 
 def test_long_curves_are_means_over_equal_spans(schedules, tmp_path, monkeypatch):

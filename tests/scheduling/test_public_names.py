@@ -24,7 +24,8 @@ def test_a_generated_workload_is_cut_and_simulated_by_public_names(tmp_path):
     """From a model to a file of jobs."""
     whole = scheduling.lublin.generate(300, 64, seed=1)
     part = scheduling.sample(scheduling.windows(whole, 1, 1, seed=1, period=3600)[0], 1, seed=1)
-    schedule = scheduling.simulate(part, 64)
+    power = scheduling.PowerModel(busy=200, idle=100)
+    schedule = scheduling.simulate(part, 64, power=power)
     assert set(schedule.metrics) == set(scheduling.METRICS)
     schedule.write_jobs(tmp_path / "jobs.csv")
     assert (tmp_path / "jobs.csv").read_text().count("\n") == 2

@@ -19,6 +19,7 @@ from swdual.io.text import sanitize
 from swdual.planning.gantt import LINE, PALETTE, draw_or_save, encode_figure
 from swdual.planning.time_axis import DAY, HOUR, MINUTE, time_ticks
 from swdual.scheduling import metrics
+from swdual.scheduling.energy import processor_states
 from swdual.scheduling.job import seconds
 from swdual.scheduling.reports.comparison import Comparison, Row
 from swdual.scheduling.schedule_data import ScheduleData
@@ -93,7 +94,8 @@ def usage(
 ) -> matplotlib.figure.Figure | None:
     """Draw how many processors are busy and how many jobs wait, over time: see `gantt`.
 
-    Where there are too many steps for a page, the curves show their means over short spans.
+    With a power model, the kilowatts of all processors are below that. Where there are too many
+    steps for a page, the curves show their means over short spans.
 
     Parameters
     ----------
@@ -254,8 +256,15 @@ def _usage(schedule: ScheduleData) -> matplotlib.figure.Figure:
     from matplotlib.figure import Figure
 
     times, busy, waiting = metrics.usage(schedule)
-    figure = Figure(figsize=(9, 4.5), layout="constrained")
-    above, below = figure.subplots(2, sharex=True, height_ratios=(3, 2))
+    curves = 2 if schedule.power is None else 3
+    figure = Figure(figsize=(9, 1.5 * (curves + 1)), layout="constrained")
+    above, below, *others = figure.subplots(curves, sharex=True, height_ratios=(3, 2, 2)[:curves])
+    for chart in others:
+        moments, _, watts = processor_states(schedule)
+        if len(moments) > 1:
+            chart.stairs(*coarsen(moments, watts / 1000), fill=True, color=PALETTE[2])
+        chart.set_ylabel("power (kW)")
+        chart.set_ylim(bottom=0)
     if len(times) > 1:
         above.stairs(*coarsen(times, busy), fill=True, color=PALETTE[0])
         below.stairs(*coarsen(times, waiting), fill=True, color=PALETTE[3])
@@ -271,19 +280,21 @@ def _usage(schedule: ScheduleData) -> matplotlib.figure.Figure:
         fontsize="small",
         bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.7, "pad": 1},
     )
-    for chart in (above, below):
+    for chart in (above, below, *others):
         chart.yaxis.set_major_formatter("{x:,.15g}")
     above.set_ylim(0, 1.05 * schedule.platform.processors)
     above.set_ylabel("busy processors")
     below.set_ylabel("waiting jobs")
     below.set_ylim(bottom=0)
     above.set_title(label(schedule), loc="left", fontsize="medium", parse_math=False)
-    _time_axis(below, times, schedule)
+    _time_axis([below, *others][-1], times, schedule)
     return figure
 
 
 def coarsen(
-    times: NDArray[np.float64], values: NDArray[np.int64], most: int = COLUMNS
+    times: NDArray[np.float64],
+    values: NDArray[np.int64] | NDArray[np.float64],
+    most: int = COLUMNS,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return a step function's values and edges: itself, or its means over equal spans of time.
 
@@ -304,8 +315,30 @@ def coarsen(
     if len(times) <= most + 1:
         return values[:-1].astype(np.float64), times
     edges = np.linspace(times[0], times[-1], most + 1)
+    return means(times, values, edges), edges
+
+
+def means(
+    times: NDArray[np.float64],
+    values: NDArray[np.int64] | NDArray[np.float64],
+    edges: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the means of a step function over spans of time.
+
+    Parameters
+    ----------
+    times, values
+        As for `coarsen`.
+    edges
+        (spans + 1,) ascending seconds.
+
+    Examples
+    --------
+    >>> means(np.array([0.0, 2.0, 3.0]), np.array([5, 1, 0]), np.array([0.0, 1.0, 3.0]))
+    array([5., 3.])
+    """
     integral = np.concatenate(([0.0], np.cumsum(values[:-1] * np.diff(times))))
-    return np.diff(np.interp(edges, times, integral)) / np.diff(edges), edges
+    return np.diff(np.interp(edges, times, integral)) / np.diff(edges)
 
 
 def _distributions(

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 HOUR = 3600
 """Seconds."""
 
+JOULES_PER_KWH = 3.6e6
+
 SHOWN = (
     *("mean_waiting_time", "max_waiting_time", "mean_bounded_slowdown", "makespan"),
     *("utilisation", "platform_level_factor", "success_rate"),
@@ -45,7 +47,9 @@ class Row:
     penalty
         Of the platform; empty if there is none.
     values
-        Each metric by name.
+        Each metric by name, without those that the schedule does not have.
+    power
+        The power model; empty if there is none.
     """
 
     workload: str
@@ -55,6 +59,11 @@ class Row:
     options: Mapping[str, Any]
     penalty: str
     values: Mapping[str, float]
+    power: str = ""
+
+    def value(self, name: str) -> float:
+        """Return a metric; NaN if the schedule does not have it."""
+        return self.values.get(name, math.nan)
 
     @classmethod
     def of(cls, schedule: ScheduleData, chosen: Mapping[str, Metric]) -> Row:
@@ -73,6 +82,7 @@ class Row:
             schedule.options,
             "" if schedule.penalty is None else str(schedule.penalty),
             metrics.table(schedule, chosen),
+            "" if schedule.power is None else str(schedule.power),
         )
 
 
@@ -85,7 +95,7 @@ class Comparison:
     rows
         One a schedule.
     metrics
-        What was measured.
+        What was measured. Those that need a power model are dropped where there is none.
     shown
         The metrics that the table has.
     """
@@ -96,6 +106,10 @@ class Comparison:
 
     def __post_init__(self) -> None:
         check_shown(self.shown, self.metrics)
+        if not any(row.power for row in self.rows):
+            absent = metrics.OF_POWER.difference(self.shown)
+            known = {name: value for name, value in self.metrics.items() if name not in absent}
+            object.__setattr__(self, "metrics", known)
 
     def __repr__(self) -> str:
         schedules = "1 schedule" if len(self.rows) == 1 else f"{len(self.rows):,} schedules"
@@ -133,6 +147,7 @@ class Comparison:
                 "allocator": row.allocator,
                 "options": dict(row.options),
                 "penalty": row.penalty or None,
+                "power": row.power or None,
                 **{name: _plain(value) for name, value in row.values.items()},
             }
             for row in self.rows
@@ -154,9 +169,10 @@ class Comparison:
         OutputError
             If it cannot be written, or exists without `force`.
         """
-        names = ["workload", "platform", "policy", "allocator", "options", "penalty", *self.metrics]
+        names = ["workload", "platform", "policy", "allocator", "options", "penalty", "power"]
         with replace_file(path, force=force, compress=True) as stream:
-            writer = csv.DictWriter(Utf8(stream), names, lineterminator="\n")
+            columns = [*names, *self.metrics]
+            writer = csv.DictWriter(Utf8(stream), columns, lineterminator="\n")
             writer.writeheader()
             writer.writerows(self._text_rows())
 
@@ -194,7 +210,7 @@ class Comparison:
         name
             The metric.
         """
-        values = [row.values[name] for row in self.rows]
+        values = [row.value(name) for row in self.rows]
         good = self.metrics[name].best
         known = [value for value in values if not math.isnan(value)]
         if good is None or len({*known}) < 2:
@@ -207,7 +223,11 @@ class Comparison:
         return [
             *(name for name in ("workload", "platform") if len({*self._column_of(name)}) > 1),
             *("policy", "allocator"),
-            *(name for name in ("options", "penalty") if len({*self._column_of(name)}) > 1),
+            *(
+                name
+                for name in ("options", "penalty", "power")
+                if len({*self._column_of(name)}) > 1
+            ),
         ]
 
     def _column_of(self, name: str) -> list[str]:
@@ -231,7 +251,7 @@ class Comparison:
     def _columns(self) -> list[list[str]]:
         """Return the texts of the table, column by column, without heads."""
         numbers = [
-            [shown(row.values[name], self.metrics[name].unit) for row in self.rows]
+            [shown(row.value(name), self.metrics[name].unit) for row in self.rows]
             for name in self.shown
         ]
         return [*self.label_columns().values(), *numbers]
@@ -297,6 +317,8 @@ def compare(
 def shown(value: float, unit: str) -> str:
     """Return a metric's value to look at: five digits, seconds and counts without a fraction.
 
+    Joules that make a kilowatt hour or more stand in kilowatt hours.
+
     Parameters
     ----------
     value
@@ -306,11 +328,15 @@ def shown(value: float, unit: str) -> str:
 
     >>> shown(0.71234, "%"), shown(1234567.8, "s"), shown(1.5, "s"), shown(1.02, "")
     ('71.23 %', '1,234,568 s', '1.5 s', '1.02')
+    >>> shown(900.0, "J"), shown(9e6, "J")
+    ('900 J', '2.5 kWh')
     """
     if math.isnan(value):
         return "-"
     if unit == "%":
         return f"{100 * value:.2f} %"
+    if unit == "J" and value >= JOULES_PER_KWH:
+        value, unit = value / JOULES_PER_KWH, "kWh"
     text = f"{value:,.5g}" if abs(value) < 10_000 else f"{value:,.0f}"
     return f"{text} {unit}".rstrip()
 

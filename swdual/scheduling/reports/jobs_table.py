@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from swdual.io.output import Utf8, replace_file
 from swdual.scheduling import processors
+from swdual.scheduling.energy import job_energy
 from swdual.scheduling.schedule_data import ScheduleData
 
 COMPLETED = "COMPLETED_SUCCESSFULLY"
@@ -26,10 +27,12 @@ def columns(schedule: ScheduleData) -> dict[str, NDArray[Any]]:
     ``execution_time`` is finish - start, ``success`` is 1 for jobs that ran to their end, and
     ``allocated_resources`` are processors such as ``0-3 7``. ``stretch`` is Batsim's, turnaround /
     (finish - start), NaN for jobs that ran 0 s; that of `swdual.scheduling.metrics` has the time in
-    which the job held processors there, which is less where it was stopped.
+    which the job held processors there, which is less where it was stopped. ``consumed_energy``,
+    the joules of the job's processors while it ran, is there with a power model.
     """
     workload, execution = schedule.workload, schedule.execution_time
     resources = [processors.text(schedule.allocation(index)) for index in range(len(workload))]
+    energy = {} if schedule.power is None else {"consumed_energy": job_energy(schedule)}
     return {
         "job_id": workload.number,
         "submission_time": workload.submit_time,
@@ -44,6 +47,7 @@ def columns(schedule: ScheduleData) -> dict[str, NDArray[Any]]:
         "turnaround_time": schedule.turnaround_time,
         "stretch": schedule.turnaround_time / np.where(execution > 0, execution, np.nan),
         "allocated_resources": np.array(resources, np.object_),
+        **energy,
     }
 
 

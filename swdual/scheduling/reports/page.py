@@ -20,9 +20,10 @@ from swdual.io.text import pluralize
 from swdual.report.elements import definitions, details, static_table
 from swdual.report.page import PageWriter, read_files
 from swdual.scheduling import metrics
+from swdual.scheduling.energy import processor_states
 from swdual.scheduling.job import seconds
 from swdual.scheduling.metrics import SLOWDOWN_BOUND
-from swdual.scheduling.reports.charts import coarsen
+from swdual.scheduling.reports.charts import coarsen, means
 from swdual.scheduling.reports.comparison import SHOWN, Comparison, Row, check_shown, shown
 from swdual.scheduling.reports.explanation import Explainer
 from swdual.scheduling.reports.summary import headline
@@ -201,7 +202,7 @@ class ReportWriter:
                         "label": name.replace("_", " "),
                         "formula": metric.formula,
                         "largeIsGood": metric.best == "max",
-                        "values": [row.values[name] for row in comparison.rows],
+                        "values": [row.value(name) for row in comparison.rows],
                         "texts": texts[name],
                         "best": best[name],
                     }
@@ -330,7 +331,7 @@ def check_path(path: str | os.PathLike[str]) -> None:
 
 def _texts(comparison: Comparison, name: str) -> list[str]:
     """Return the values of a metric as they are printed."""
-    return [shown(row.values[name], comparison.metrics[name].unit) for row in comparison.rows]
+    return [shown(row.value(name), comparison.metrics[name].unit) for row in comparison.rows]
 
 
 def _facts(schedule: ScheduleData) -> dict[str, object]:
@@ -343,6 +344,7 @@ def _facts(schedule: ScheduleData) -> dict[str, object]:
         "Repaired": "" if workload.report is None else ", ".join(str(workload.report).splitlines()),
         "Blocks of processors": ", ".join(sizes) if len(sizes) > 1 else "",
         "Penalty": "" if schedule.penalty is None else str(schedule.penalty),
+        "Power": "" if schedule.power is None else str(schedule.power),
     }
     return {name: value for name, value in facts.items() if value}
 
@@ -381,6 +383,10 @@ def _run(schedule: ScheduleData, chosen: ChosenJobs) -> dict[str, Any]:
     exact = len(times) <= MAX_STEPS + 1
     left_out = np.delete(schedule.start_time, rows)
     edges = coarsen(times, busy, MAX_STEPS)[1]
+    power = {}
+    if schedule.power is not None:
+        moments, _, watts = processor_states(schedule)
+        power["power"] = _shorten(means(moments, watts, edges).round(2))
     return {
         "count": len(schedule),
         "first": chosen.first,
@@ -394,6 +400,7 @@ def _run(schedule: ScheduleData, chosen: ChosenJobs) -> dict[str, Any]:
             "edges": _shorten(edges if exact else edges[[0, -1]]),
             "busy": _shorten(coarsen(times, busy, MAX_STEPS)[0].round(2)),
             "waiting": _shorten(coarsen(times, waiting, MAX_STEPS)[0].round(2)),
+            **power,
         },
     }
 

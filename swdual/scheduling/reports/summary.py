@@ -48,10 +48,12 @@ def summary(row: Row, metrics: Mapping[str, Metric], chosen: Sequence[str] = ())
     yield f"allocator  {row.allocator}"
     if row.penalty:
         yield f"penalty    {row.penalty}"
+    if row.power:
+        yield f"power      {row.power}"
     yield ""
     if chosen:
         for name in chosen:
-            yield _line_of(name, row.values[name], metrics[name].unit)
+            yield _line_of(name, row.value(name), metrics[name].unit)
         return
     informative = _drop_redundant(row.values)
     left = {name: shown(value, metrics[name].unit) for name, value in informative.items()}

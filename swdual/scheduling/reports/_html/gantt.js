@@ -70,7 +70,7 @@ class ScheduleChart {
 
   readCurves() {
     const { usage } = this.options.run;
-    const { busy, waiting } = usage;
+    const { busy, waiting, power } = usage;
     const [begin, end] = usage.edges;
     this.edges = usage.exact
       ? Float64Array.from(usage.edges)
@@ -82,6 +82,7 @@ class ScheduleChart {
       { name: "processors in use", values: busy, most: this.options.processors, colour: "busy" },
       { name: "jobs waiting", values: waiting, most: null, colour: "waiting" },
     ];
+    if (power) this.curves.push({ name: "power (W)", values: power, most: null, colour: "power" });
   }
 
   build() {
@@ -129,7 +130,7 @@ class ScheduleChart {
       "div",
       { hidden: true },
       ...Array.from({ length: COLOURS }, (_, k) => element("span", { class: `job-${k}` })),
-      ...["ink", "faint", "line", "hatch", "ground", "busy", "waiting"].map((name) =>
+      ...["ink", "faint", "line", "hatch", "ground", "busy", "waiting", "power"].map((name) =>
         element("span", { class: `ink-${name}`, "data-name": name }),
       ),
     );
@@ -313,7 +314,7 @@ class ScheduleChart {
 
   /** Find how many pixels there are for the processors. */
   measure() {
-    const rest = MARGIN.top + MARGIN.bottom + 2 * (CURVE_HEIGHT + PANEL_GAP);
+    const rest = MARGIN.top + MARGIN.bottom + this.curves.length * (CURVE_HEIGHT + PANEL_GAP);
     this.width = Math.max(1, this.canvas.clientWidth - MARGIN.left - MARGIN.right);
     this.height = Math.max(40, this.canvas.clientHeight - rest);
   }
@@ -570,7 +571,7 @@ class ScheduleChart {
     const { from, to } = this.view;
     const { unixStart } = this.options;
     const axis = timeTicks(from, to, unixStart, this.width / 110);
-    const bottom = MARGIN.top + this.height + 2 * (CURVE_HEIGHT + PANEL_GAP);
+    const bottom = MARGIN.top + this.height + this.curves.length * (CURVE_HEIGHT + PANEL_GAP);
     pen.fillStyle = this.inks.faint;
     pen.strokeStyle = this.inks.line;
     pen.textBaseline = "top";

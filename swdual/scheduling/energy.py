@@ -1,0 +1,114 @@
+"""Energy of a schedule: processors in each state over time, watts, joules; pure functions of it.
+
+All of it is about the time from the first submission to the last end. A processor with a running
+job is busy; one whose job waits for other nodes to boot is idle.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.errors import InputError
+from swdual.scheduling.power import PowerModel
+from swdual.scheduling.schedule_data import ScheduleData
+
+Column = NDArray[np.float64]
+
+
+class ProcessorStates(NamedTuple):
+    """Step functions of time: values hold from their time until before the next one.
+
+    Parameters
+    ----------
+    times
+        (steps,) ascending seconds; the last is the last end.
+    counts
+        (steps,) processors in each state, by the names of `PowerModel.watts`.
+    power
+        (steps,) watts of all processors.
+    """
+
+    times: Column
+    counts: dict[str, NDArray[np.int64]]
+    power: Column
+
+
+def processor_states(schedule: ScheduleData, power: PowerModel | None = None) -> ProcessorStates:
+    """Return how many processors are in which state, and their power, from instant to instant.
+
+    Parameters
+    ----------
+    schedule
+        The schedule.
+    power
+        Another power model than the schedule's; the nodes are off when they were.
+
+    Raises
+    ------
+    InputError
+        If there is no power model.
+    """
+    power = power or schedule.power
+    if power is None:
+        raise InputError("the schedule has no power model; give one: power=PowerModel(...)")
+    executions, off = schedule.executions, schedule.off_periods
+    spans = {"busy": (executions.start, executions.end, executions.processors)}
+    if off is not None:
+        stopped, processors = off.since + power.shutdown_time, off.ranges[:, 1] - off.ranges[:, 0]
+        spans["boot"] = off.until, off.until + power.boot_time, processors
+        spans["shutdown"] = off.since, stopped, processors
+        spans["off"] = stopped, off.until, processors
+    begin, end = 0.0, 0.0
+    if len(schedule):
+        begin, end = schedule.workload.submit_time.min(), schedule.finish_time.max()
+    bounds = [np.clip(x, begin, end) for first, last, _ in spans.values() for x in (first, last)]
+    times = np.unique(np.concatenate([np.array([begin, end]), *bounds]))
+    counts = {state: np.zeros(len(times), np.int64) for state in power.watts}
+    counts["idle"] += schedule.platform.processors
+    for (state, (_, _, size)), first, last in zip(
+        spans.items(), bounds[::2], bounds[1::2], strict=True
+    ):
+        change = np.zeros(len(times), np.int64)
+        np.add.at(change, np.searchsorted(times, first), size)
+        np.add.at(change, np.searchsorted(times, last), -size)
+        counts[state] += np.cumsum(change)
+        counts["idle"] -= counts[state]
+    watts = [counts[state] * watt for state, watt in power.watts.items()]
+    return ProcessorStates(times, counts, np.sum(watts, axis=0))
+
+
+def energy_by_state(schedule: ScheduleData, power: PowerModel | None = None) -> dict[str, float]:
+    """Return the joules of all processors by their state: see `processor_states`.
+
+    Parameters
+    ----------
+    schedule, power
+        As there.
+    """
+    power = power or schedule.power
+    times, counts, _ = processor_states(schedule, power)
+    watts = {} if power is None else power.watts
+    lasted = np.diff(times)
+    return {state: float(counts[state][:-1] @ lasted) * watt for state, watt in watts.items()}
+
+
+def job_energy(schedule: ScheduleData, power: PowerModel | None = None) -> Column:
+    """Return (jobs,) the joules of each job's processors while it ran.
+
+    What its nodes took to boot, and idle processors, are not among it.
+
+    Parameters
+    ----------
+    schedule, power
+        As for `processor_states`.
+    """
+    power = power or schedule.power
+    if power is None:
+        raise InputError("the schedule has no power model; give one: power=PowerModel(...)")
+    ran = schedule.executions
+    total = np.zeros(len(schedule))
+    np.add.at(total, ran.job, power.busy * ran.processors * (ran.end - ran.start))
+    return total
