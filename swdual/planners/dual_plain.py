@@ -1,4 +1,4 @@
-"""Dual approximation as in the thesis, without what dual adds to even a plan; at most 2 x best.
+"""Dual approximation as the thesis has it, without moves or exchanges of tasks; at most 2 x best.
 
 Machado Mendonca's thesis, section 2.3: greedy knapsack, list scheduling, binary search. The thesis
 leaves three things open. Here the binary search begins between the longest of the tasks at its best
