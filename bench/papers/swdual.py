@@ -4,19 +4,17 @@
     python bench/papers/swdual.py --judge
     python bench/papers/swdual.py --part table2.5 --repeats 10 --fraction 0.05 --out results
 
-The searches of tables 2.2, 2.4 and 2.5 (figures 2.7 to 2.9), several times, programs in turn; times
-are makespans of scores alone. A task is a query against the whole database, as in the thesis.
+The searches of tables 2.2, 2.4 and 2.5 (figures 2.7 to 2.9), several times, programs in turn. A
+task is a query against the whole database, as in the thesis; it is scored, no more. Tasks are
+planned by rates that were measured before, then each worker does what the plan gives it.
 
 thesis
-    What is judged: `dual_plain` plans the tasks, and each worker does what the plan gives it. One
-    CPU and one GPU; the times of other numbers of workers are plans of `dual_plain` with the
-    tasks' times in that very run, and are called predicted.
-search
-    The same by `swdual search`: finer tasks, `dual`, tasks taken over from others. It is beyond
-    the thesis.
+    What is judged: `dual_plain` plans for one CPU and one GPU. The times of other numbers of
+    workers are its plans by the tasks' times in that very run, and are called predicted.
+evened
+    The same by `dual`. It is beyond the thesis.
 cpu, 2 cpu, gpu, 2 gpu
-    Searches with workers of one kind: in place of SWIPE, whose method the CPUs have, and of
-    CUDASW++.
+    Workers of one kind: in place of SWIPE, whose method the CPUs have, and of CUDASW++.
 striped, 2 striped
     parasail's striped kernel, in one or two threads: in place of STRIPED. It takes 32 numbers at a
     time.
@@ -26,8 +24,10 @@ scalar
 
 Where there is no GPU, another CPU thread stands in for it. It computes with vectors of 64 numbers,
 those of the CPU have 16: of the widths that there are, these come nearest to table 2.2, where
-CUDASW++ is 3.0 times as fast as SWIPE. Databases are synthetic; `--fraction` is their size relative
-to the thesis's. The part whole is one search of all of UniProt's size.
+CUDASW++ is 3.0 times as fast as SWIPE. The seconds of a CPU are processor time of its thread, so
+that a busy machine does not look slow; those of a GPU pass on the wall. Databases are synthetic;
+`--fraction` is their size relative to the thesis's. The part whole is one search of all of
+UniProt's size.
 
 Table 2.5 tells by its times and GCUPS how long its queries are in all: 190,000 residues, and
 700,000 of lengths from 4 to 35,213. So both sets have evenly spaced lengths.
@@ -36,9 +36,8 @@ Table 2.5 tells by its times and GCUPS how long its queries are in all: 190,000 
 from __future__ import annotations
 
 import sys
-import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
 from itertools import islice, pairwise
@@ -79,10 +78,8 @@ from planners import FAMILIES
 
 from swdual import Database
 from swdual.backend import Device
-from swdual.master.cost import CostModel
+from swdual.master.cost import choose_clock
 from swdual.master.devices import list_gpus
-from swdual.master.partition import Partition, PartitionInput, partition_tasks
-from swdual.master.ranges import Range
 from swdual.master.search import Search
 from swdual.master.worker import Worker
 from swdual.options import SearchOptions
@@ -150,7 +147,7 @@ alike; part of the time that is "almost no" idle time; speed-up of eight workers
 
 CREWS = {
     "thesis": (1, 1),
-    "search": (1, 1),
+    "evened": (1, 1),
     "cpu": (1, 0),
     "2 cpu": (2, 0),
     "gpu": (0, 1),
@@ -158,8 +155,11 @@ CREWS = {
 }
 """CPUs and GPUs of each program that swdual runs."""
 
-NAMES = {"thesis": "dual_plain, a query is a task", "search": "swdual search"}
+NAMES = {"thesis": "dual_plain, a query is a task", "evened": "dual, a query is a task"}
 """Of the programs that run on both kinds."""
+
+PARASAIL = ("striped", "2 striped", "scalar")
+"""Programs that are kernels of parasail."""
 
 IN_PLACE_OF = {
     "cpu": ("SWIPE", 1),
@@ -201,11 +201,11 @@ class Part(NamedTuple):
 
 
 PARTS = (
-    Part("table2.2", (UNIPROT,), ("thesis", "search", "2 cpu", "gpu", "2 gpu"), 1),
+    Part("table2.2", (UNIPROT,), ("thesis", "evened", "2 cpu", "gpu", "2 gpu"), 1),
     Part("table2.2", (UNIPROT,), ("cpu", "striped", "2 striped", "scalar"), 0.2),
-    Part("table2.4", tuple(SEQUENCES)[:4], ("thesis", "search"), 1),
-    Part("table2.5", tuple(SETS), ("thesis", "search"), 0.2),
-    Part("planners", (UNIPROT,), PLANNERS, 0.2),
+    Part("table2.4", tuple(SEQUENCES)[:4], ("thesis", "evened"), 1),
+    Part("table2.5", tuple(SETS), ("thesis", "evened"), 0.3),
+    Part("planners", (UNIPROT,), PLANNERS, 0.3),
     Part("whole", (UNIPROT,), ("thesis",), 0),
 )
 """Table 2.4 has UniProt from table 2.2."""
@@ -243,196 +243,190 @@ def database_of(name: str, fraction: float) -> Database:
 
 
 @cache
-def queries_of(case: str, database: Database, scale: float) -> list[Sequence]:
-    """Return the queries of a table, cut from the database's sequences in a row."""
+def queries_of(case: str, scale: float) -> list[Sequence]:
+    """Return the queries of a table, cut from proteins in a row.
+
+    The proteins are in no database: a small part of one would have far too many of their relatives,
+    whose scores take longer.
+    """
     lengths = np.rint(SETS.get(case, USUAL) * scale).astype(np.int64)
     lengths = np.maximum(lengths, MIN_QUERY_LENGTH)
-    total = int(lengths.sum())
-    needed = 100 + 2 * total * len(database) // database.residues
-    order = np.random.default_rng(1).permutation(len(database))[:needed]
-    codes = np.frombuffer(b"".join(database.codes(order.tolist())), np.uint8)
-    parts = np.split(np.resize(codes, total), np.cumsum(lengths)[:-1])
-    return [Sequence(f"query{k}_{len(x)}", x.tobytes()) for k, x in enumerate(parts, start=1)]
+    ends = np.cumsum(lengths)
+    proteins = synthesis.synthesize(int(ends[-1]), seed=len(SEQUENCES))
+    text = "".join(protein for _, protein in proteins)
+    records = {
+        f"query{k}_{end - start}": text[start:end]
+        for k, (start, end) in enumerate(pairwise((0, *ends.tolist())), 1)
+    }
+    return list(as_sequences(records, PROTEIN))
 
 
 # What is measured.
 
 
+class Team(NamedTuple):
+    """The database, the queries, and what a cell takes each kind of worker.
+
+    Parameters
+    ----------
+    database, queries
+        What is searched.
+    rates
+        For each kind, query lengths and seconds of a cell at these.
+    """
+
+    database: Database
+    queries: list[Sequence]
+    rates: dict[str, tuple[Floats, Floats]]
+
+    def seconds(self, kind: str) -> Floats:
+        """Return (queries,) what a query takes a worker of this kind."""
+        lengths = np.array([len(query.codes) for query in self.queries], np.float64)
+        return lengths * self.database.residues * np.interp(lengths, *self.rates[kind])
+
+
 @cache
-def warm_up(setting: Setting, case: str) -> None:
-    """Search some of the queries: kernels are compiled, and rates settle."""
-    database = database_of(case if case in SEQUENCES else UNIPROT, setting.fraction)
-    queries = queries_of(case, database, setting.scale)[::-8]
-    for cpus, gpus in ((1, 0), (0, 1), (1, 1)):
-        searched(database, queries, setting.devices(cpus, gpus))
+def team_of(setting: Setting, case: str, fraction: float) -> Team:
+    """Return what is searched, after some of the queries were: kernels are compiled, rates known.
+
+    Rates are measured while both kinds compute.
+    """
+    database = database_of(case if case in SEQUENCES else UNIPROT, fraction)
+    team = Team(database, queries_of(case, setting.scale), {})
+    sample = team.queries[:: -len(team.queries) // 8][::-1]
+    lengths = np.array([len(query.codes) for query in sample], np.float64)
+    workers = workers_of(team, setting.devices(1, 1))
+
+    def measure(worker: Worker) -> Floats:
+        for _ in range(2):  # the second time counts: kernels are compiled by then
+            found = np.array([scored(team, worker, query) for query in sample])
+        return found / (lengths * database.residues)
+
+    with ThreadPoolExecutor(len(workers)) as pool:
+        for worker, found in zip(workers, pool.map(measure, workers), strict=True):
+            team.rates[worker.device.kind] = lengths, found
+    return team
+
+
+def workers_of(team: Team, devices: list[Device]) -> list[Worker]:
+    """Return workers that have not laid out any target yet."""
+    chosen = SearchOptions(device=devices, stats="none", align=False, dbtype="prot")
+    return Search(team.queries, team.database, chosen).workers
+
+
+def scored(team: Team, worker: Worker, query: Sequence) -> float:
+    """Score a query with the whole database; return seconds.
+
+    Where a CPU computes, they are those of its thread, which other programs on a busy machine do
+    not lengthen.
+    """
+    clock = choose_clock("cpu" if worker.device.backend == "simd" else worker.device.kind)
+    started = clock()
+    for number, block in enumerate(team.database.manifest.blocks):
+        worker.scorer(query.codes, number, 0, block.sequences, lambda cells: None)
+    return clock() - started
 
 
 def work(setting: Setting, task: Row) -> Row:
     """Return what a program takes for a search."""
     case, crew = task["case"], task["crew"]
-    fraction = 1.0 if task["part"] == "whole" else setting.fraction
-    database = database_of(case if case in SEQUENCES else UNIPROT, fraction)
-    queries = queries_of(case, database, setting.scale)
-    warm_up(setting, case)
+    team = team_of(setting, case, 1.0 if task["part"] == "whole" else setting.fraction)
     row: Row = {
-        "fraction": fraction,
+        "fraction": setting.fraction if task["part"] != "whole" else 1.0,
         "cpu_device": setting.cpu.name,
         "gpu_device": setting.gpus[0].name,
-        "cells": sum(len(query.codes) for query in queries) * database.residues,
+        "cells": sum(len(query.codes) for query in team.queries) * team.database.residues,
     }
-    empty = dict.fromkeys(
-        ("seconds", "idle_cpu", "idle_gpu", "all_cpu", "all_gpu", "least_acceleration"), np.nan
-    )
-    row |= empty | {f"predicted {cpus}+{gpus}": np.nan for cpus, gpus in PREDICTED}
-    if crew in CREWS and crew != "thesis":
-        return row | searched(database, queries, setting.devices(*CREWS[crew]))
-    if crew in IN_PLACE_OF:
-        return row | by_parasail(database, queries, crew)
-    planner = "dual_plain" if crew == "thesis" else crew
-    return row | one_round(database, queries, setting.devices(1, 1), planner)
+    empty = ("seconds", "idle_cpu", "idle_gpu", "all_cpu", "all_gpu", "least_acceleration")
+    row |= dict.fromkeys(empty, np.nan)
+    row |= {f"predicted {cpus}+{gpus}": np.nan for cpus, gpus in PREDICTED}
+    if crew in PARASAIL:
+        return row | by_parasail(team, crew)
+    planner = "dual_plain" if crew == "thesis" else crew if crew in PLANNERS else "dual"
+    return row | one_round(team, setting.devices(*CREWS.get(crew, (1, 1))), planner)
 
 
-def options_of(devices: list[Device]) -> SearchOptions:
-    return SearchOptions(device=devices, stats="none", align=False, dbtype="prot")
-
-
-def one_round(
-    database: Database, queries: list[Sequence], devices: list[Device], planner: str
-) -> Row:
-    """Do the thesis's tasks as they were planned; nobody takes over what is another's."""
-    workers = Search(queries, database, options_of(devices)).workers
-    crew = [(worker.device.kind, worker.rates) for worker in workers]
-    given = division(database, queries, crew, planner)
-    partition = partition_tasks(given, ranges=whole(database))
-    plan = partition.plan
+def one_round(team: Team, devices: list[Device], planner: str) -> Row:
+    """Do the thesis's tasks as they are planned; nobody takes over what is another's."""
+    workers = workers_of(team, devices)
+    kinds = [worker.device.kind for worker in workers]
+    times = {kind: team.seconds(kind) for kind in ("cpu", "gpu")}
+    plan = make_plan(
+        times["cpu"], times["gpu"], cpus=kinds.count("cpu"), gpus=kinds.count("gpu"),
+        planner=planner,
+    )  # fmt: skip
     queues = [deque(queue.tolist()) for queue in plan.queues]
     if plan.on_demand:
         queues = [deque(np.argsort(plan.starts, kind="stable").tolist())] * len(workers)
-    started = time.perf_counter()
 
-    def run(worker: Worker, queue: deque[int]) -> tuple[float, float, float]:
-        """Return when a worker ended, its busy time, and how long that was predicted to be."""
-        busy = predicted = 0.0
+    def run(worker: Worker, queue: deque[int]) -> tuple[float, float]:
+        """Return a worker's seconds, and how many were predicted."""
+        took = predicted = 0.0
         while queue:
             try:
                 number = queue.popleft()
             except IndexError:  # another worker has taken the last one
                 break
-            task = partition.task_ids[number]
-            block, first, last, *_ = partition.ranges[task.range_number]
-            begun = time.perf_counter()
-            worker.scorer(queries[task.query].codes, block, first, last, lambda cells: None)
-            busy += time.perf_counter() - begun
-            predicted += float(partition.seconds[worker.number, number])
-        return time.perf_counter() - started, busy, predicted
+            took += scored(team, worker, team.queries[number])
+            predicted += times[worker.device.kind][number]
+        return took, predicted
 
     with ThreadPoolExecutor(len(workers)) as pool:
         done = list(pool.map(run, workers, queues))
-    makespan = max(end for end, *_ in done)
+    makespan = max(took for took, _ in done)
     row: Row = {"seconds": makespan}
-    for worker, (end, *_) in zip(workers, done, strict=True):
-        row[f"idle_{worker.device.kind}"] = 1 - end / makespan
-    return row | predictions(partition, workers, done)
+    if set(kinds) != {"cpu", "gpu"} or min(predicted for _, predicted in done) == 0:
+        return row
+    for kind, (took, predicted) in zip(kinds, done, strict=True):
+        row[f"idle_{kind}"] = 1 - took / makespan
+        times[kind] = times[kind] * took / predicted
+    return row | predictions(times["cpu"], times["gpu"], planner)
 
 
-def division(
-    database: Database,
-    queries: list[Sequence],
-    crew: Iterable[tuple[str, CostModel]],
-    planner: str,
-) -> PartitionInput:
-    """Return what a search is divided by among workers of these kinds and rates."""
-    kinds, rates = zip(*crew, strict=True)
-    return PartitionInput([len(query.codes) for query in queries], database, kinds, rates, planner)
-
-
-def whole(database: Database) -> list[Range]:
-    """Return each block as one range: but for large databases, there is one."""
-    found = []
-    for number, block in enumerate(database.manifest.blocks):
-        lengths = database.lengths(number)
-        found.append(Range(number, 0, block.sequences, int(lengths.sum()), int(lengths[0])))
-    return found
-
-
-def predictions(
-    partition: Partition, workers: list[Worker], done: list[tuple[float, float, float]]
-) -> Row:
-    """Return the makespans of other crews, by the times of the tasks in this run.
-
-    A task takes what the rates say, times what the tasks of this kind of worker took in this run
-    over what the rates said of them.
-    """
-    if min(predicted for *_, predicted in done) == 0:
+def predictions(cpu: Floats, gpu: Floats, planner: str) -> Row:
+    """Return the makespans of other crews, by the times of the tasks in this very run."""
+    if planner not in ("dual_plain", "dual"):
         return {}
-    times = {
-        worker.device.kind: partition.seconds[worker.number] * busy / predicted
-        for worker, (_, busy, predicted) in zip(workers, done, strict=True)
-    }
-    cpu, gpu = times["cpu"], times["gpu"]
-    makespans = {
-        f"predicted {cpus}+{gpus}": make_plan(
-            cpu, gpu, cpus=cpus, gpus=gpus, planner="dual_plain"
-        ).makespan
-        for cpus, gpus in PREDICTED
-    }
     return {
         "all_cpu": float(cpu.sum()),
         "all_gpu": float(gpu.sum()),
         "least_acceleration": float((cpu / gpu).min()),
-        **makespans,
+    } | {
+        f"predicted {cpus}+{gpus}": make_plan(
+            cpu, gpu, cpus=cpus, gpus=gpus, planner=planner
+        ).makespan
+        for cpus, gpus in PREDICTED
     }
 
 
-def searched(database: Database, queries: list[Sequence], devices: list[Device]) -> Row:
-    """Search as the product does."""
-    search = Search(queries, database, options_of(devices))
-    for _ in search.results():
-        pass
-    timeline = search.timing(0.0).timeline
-    row: Row = {"seconds": timeline.makespan}
-    if len({device.kind for device in devices}) == 2:
-        for name, idle in zip(timeline.workers, timeline.idle().tolist(), strict=True):
-            row[f"idle_{name.split()[0]}"] = idle
-        rates = {worker.device.kind: worker.rates for worker in search.workers}
-
-        def planned(cpus: int, gpus: int) -> float:
-            crew = [("cpu", rates["cpu"])] * cpus + [("gpu", rates["gpu"])] * gpus
-            return partition_tasks(division(database, queries, crew, "dual")).plan.makespan
-
-        drift = timeline.makespan / planned(1, 1)
-        row |= {f"predicted {c}+{g}": drift * planned(c, g) for c, g in PREDICTED}
-        row |= {"all_cpu": drift * planned(1, 0), "all_gpu": drift * planned(0, 1)}
-    return row
-
-
-def by_parasail(database: Database, queries: list[Sequence], crew: str) -> Row:
+def by_parasail(team: Team, crew: str) -> Row:
     """Score with one of parasail's kernels; the time of a sample is scaled to all cells."""
     try:
         import parasail
     except ImportError as error:
         raise click.ClickException("the rivals need parasail: pip install '.[bench]'") from error
 
-    step = SAMPLE if crew == "scalar" else 1
-    numbers = range(0, len(database), step)
+    database = team.database
+    numbers = range(0, len(database), SAMPLE if crew == "scalar" else 1)
     targets = [PROTEIN.decode(codes) for codes in database.codes(numbers)]
     threads = 2 if crew.startswith("2") else 1
     matrix = parasail.blosum62
-    texts = [PROTEIN.decode(query.codes) for query in queries]
+    texts = [PROTEIN.decode(query.codes) for query in team.queries]
     profiles = [parasail.profile_create_sat(text, matrix) for text in texts]
 
-    def score(part: int) -> None:
+    def score(part: int) -> float:
+        clock = choose_clock("cpu")
+        started = clock()
         for text, profile in zip(texts, profiles, strict=True):
             for target in targets[part::threads]:
                 if crew == "scalar":
                     parasail.sw(text, target, 12, 1, matrix)
                 else:
                     parasail.sw_striped_profile_sat(profile, target, 12, 1)
+        return clock() - started
 
-    started = time.perf_counter()
     with ThreadPoolExecutor(threads) as pool:
-        list(pool.map(score, range(threads)))
-    seconds = time.perf_counter() - started
+        seconds = max(pool.map(score, range(threads)))
     return {"seconds": seconds * database.residues / sum(map(len, targets))}
 
 
@@ -470,6 +464,15 @@ class Measured:
                         "table2.2" if case == UNIPROT else "table2.4")  # fmt: skip
         return column(self.rows, name, part=part, case=case, crew=crew)
 
+    def searches(self, number: Callable[[str], Floats]) -> Floats:
+        """Return a number of each search, the mean of its rounds, for an interval over searches.
+
+        Each search was planned by rates of its own, so that this varies with the plans, as the
+        rounds of one search do not.
+        """
+        known = (case for case in (*SEQUENCES, *SETS) if len(number(case)))
+        return np.array([number(case).mean() for case in known])
+
     def ratio(self, one: tuple[str, str], other: tuple[str, str], case: str = UNIPROT) -> Estimate:
         """Return the ratio of two numbers, each of a column and a program, of the same rounds."""
         return self.speeds(one, other, case, case)
@@ -493,7 +496,7 @@ def claims_of(rows: list[Row], bounds: list[Row]) -> tuple[list[Claim], list[Cla
     """Return the verdicts on the thesis's algorithm, and on the product and our rivals."""
     found = Measured(rows, bounds)
     claims = [*_bounds(found), *_searches(found, "thesis"), _hybrid(found)]
-    beyond = [*_searches(found, "search"), *_rivals(found), *_planners(found)]
+    beyond = [*_searches(found, "evened"), *_rivals(found), *_planners(found)]
     return claims, beyond
 
 
@@ -551,6 +554,17 @@ def _searches(found: Measured, crew: str) -> Iterator[Claim]:
     yield from _sets(found, crew, where)
 
 
+def _over_rates(found: Measured, crew: str, workers: int) -> Floats:
+    """Return the makespans of our searches over those that the kinds' rates would allow."""
+    cpus, gpus = LAYOUTS[workers]
+
+    def number(case: str) -> Floats:
+        rates = cpus / found.of("all_cpu", crew, case) + gpus / found.of("all_gpu", crew, case)
+        return found.of(seconds_of(workers), crew, case) * rates
+
+    return found.searches(number)
+
+
 def _reductions(found: Measured, crew: str, where: str) -> Iterator[Claim]:
     alone = {"2 cpu": "two CPUs (SWIPE)", "2 gpu": "two GPUs (CUDASW++)"}
     yield claim(
@@ -571,11 +585,10 @@ def _reductions(found: Measured, crew: str, where: str) -> Iterator[Claim]:
         cpus, gpus = LAYOUTS[workers]
         own = PAPER_RIVALS["SWIPE"][cpus], PAPER_RIVALS["CUDASW++"][gpus]
         together = 1 / sum(1 / seconds for seconds in own)
-        makespan = found.of(seconds_of(workers), crew)
-        share = cpus / found.of("all_cpu", crew) + gpus / found.of("all_gpu", crew)
+        longer = _over_rates(found, crew, workers)
         for rival, reduction in reductions.items():
             other = PAPER_RIVALS[rival][workers]
-            ours = estimate(mean, 1 - makespan * share * together / other)
+            ours = estimate(mean, 1 - longer * together / other)
             best = 1 - together / other
             yield claim(
                 "section 2.5.1",
@@ -584,7 +597,8 @@ def _reductions(found: Measured, crew: str, where: str) -> Iterator[Claim]:
                 where,
                 f"1 - time / {rival}'s time in table 2.2, the time being that of its SWIPE on "
                 f"{cpus} CPU and its CUDASW++ on {gpus} GPU{'s' * (gpus > 1)} together, "
-                f"{together:.1f} s, times our makespan over that of the two kinds' rates"
+                f"{together:.1f} s, times our makespan over that of the two kinds' rates, "
+                "mean of our searches"
                 + ("" if workers == 2 else " (predicted)"),
                 judge(
                     ours,
@@ -602,19 +616,19 @@ def _reductions(found: Measured, crew: str, where: str) -> Iterator[Claim]:
 
 
 def _idle(found: Measured, crew: str, where: str) -> Iterator[Claim]:
+    idle = found.searches(
+        lambda case: np.maximum(found.of("idle_cpu", crew, case), found.of("idle_gpu", crew, case))
+    )
     yield claim(
         "section 2.5.1",
         "due to the ... dual approximation scheduling algorithm, the execution on each of the "
         "processing elements finished with almost no idle time",
         where,
-        "part of the makespan for which the CPU and the GPU are idle at the end"
-        if crew == "thesis"
-        else "part of the makespan for which the CPU and the GPU are idle",
-        every([
-            judge(estimate(mean, found.of(f"idle_{kind}", crew)), "below 5 %",
-                  high=SMALL_IDLE, form=as_percent, name=kind.upper())
-            for kind in ("cpu", "gpu")
-        ]),
+        "part of the makespan for which the worker that ends first is idle at the end, mean of our "
+        "searches",
+        judge(estimate(mean, idle), "below 5 %", high=SMALL_IDLE, form=as_percent),
+        {CONTRADICTED: "lists of 40 whole queries end apart by a part of a query; dual, which "
+         "moves and exchanges queries, leaves less idle"},
     )  # fmt: skip
 
 
@@ -644,6 +658,8 @@ def _speedups(found: Measured, crew: str, where: str) -> Iterator[Claim]:
             for case in SEQUENCES
             for fewer, more in pairwise(LAYOUTS if case == UNIPROT else PAPER_GCUPS[case])
         ]),
+        {CONTRADICTED: "a plan that is at most twice the optimum may end later with one worker "
+         "more, where there are 40 whole queries; no part of one such interval is below 0"},
     )  # fmt: skip
     speed = estimate(mean, found.of("seconds", crew) / found.of("predicted 8+8", crew))
     yield claim(
@@ -692,8 +708,6 @@ def _sets(found: Measured, crew: str, where: str) -> Iterator[Claim]:
             "GCUPS of the heterogeneous set over those of the homogeneous one: within 5 %, as the "
             "thesis's are" + ("" if workers == 2 else " (predicted)"),
             judge(speeds, "within 5 %", 1 - ALIKE, 1 + ALIKE, as_change),
-            {CONTRADICTED: "the longest query is a whole task, and there is no other to fill up "
-             "with" if workers > 2 else "a plan of whole queries leaves one kind idle at the end"},
         )  # fmt: skip
     yield claim(
         "section 2.6",
@@ -712,7 +726,7 @@ def _sets(found: Measured, crew: str, where: str) -> Iterator[Claim]:
 
 def _rivals(found: Measured) -> Iterator[Claim]:
     """Yield the reductions by the programs that stand for the thesis's rivals."""
-    for crew in ("thesis", "search"):
+    for crew in ("thesis", "evened"):
         for other, (rival, workers) in IN_PLACE_OF.items():
             if workers == 2 and rival in PAPER_REDUCTIONS[2]:
                 ours = found.ratio(("seconds", crew), ("seconds", other))
@@ -747,8 +761,6 @@ def _hybrid(found: Measured) -> Claim:
         "time of dual_plain over that of the three ways to distribute work that section 2.1 names; "
         "the thesis's experiments have none of them",
         every([_against(found, planner) for planner in HYBRID]),
-        {CONTRADICTED: "whoever takes the next query when he is free is as good where there are 40 "
-         "of them for two workers"},
     )  # fmt: skip
 
 
@@ -782,7 +794,7 @@ def summary_of(rows: list[Row], bounds: list[Row]) -> list[Row]:
     known = {(row["part"], row["case"], row["crew"]) for row in rows}
     listed = ((x.name, case, crew) for x in PARTS for case in x.cases for crew in x.crews)
     for part, case, crew in (each for each in listed if each in known):
-        layouts = LAYOUTS if crew in ("thesis", "search") and part != "whole" else (2,)
+        layouts = LAYOUTS if crew in ("thesis", "evened") and part != "whole" else (2,)
         for workers in layouts:
             cpus, gpus = CREWS.get(crew, (1, 1)) if workers == 2 else LAYOUTS[workers]
             seconds = found.of(seconds_of(workers), crew, case, part)

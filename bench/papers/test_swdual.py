@@ -64,7 +64,8 @@ def test_one_round_is_done_as_it_was_planned(campaign: Any, crew: str) -> None:
     row = campaign.work(setting, {"part": "planners", "case": "UniProt", "crew": crew, "round": 1})
     assert min(row["idle_cpu"], row["idle_gpu"]) == 0
     assert 0 < max(row["idle_cpu"], row["idle_gpu"]) < 1
-    assert row["predicted 4+4"] < row["predicted 1+1"] < row["all_gpu"]
+    if crew == "thesis":
+        assert row["predicted 4+4"] < row["predicted 1+1"] < row["all_gpu"]
 
 
 def made(campaign: Any, gpu: str = "simd lanes=64", **changed: float) -> list[Row]:
@@ -125,7 +126,7 @@ def test_perfect_plans_reproduce_what_depends_on_them(campaign: Any) -> None:
     assert verdict(claims, "only one type") == CONTRADICTED
     assert len(claims) == 21
     assert {each.where for each in beyond} >= {
-        "swdual search; a CPU in place of the GPU",
+        "dual, a query is a task; a CPU in place of the GPU",
         "heft; a CPU in place of the GPU",
     }
 
@@ -147,10 +148,11 @@ def test_idle_workers_and_slower_crews_contradict(campaign: Any) -> None:
     assert verdict(claims, "repeatedly") == CONTRADICTED
 
 
-def test_rounds_that_differ_leave_a_claim_undecided(campaign: Any) -> None:
+def test_searches_that_differ_leave_a_claim_undecided(campaign: Any) -> None:
+    """Two of seven have an idle part of 12 %, the others none."""
     rows = made(campaign)
     for row in rows:
-        if row["crew"] == "thesis":
-            row["idle_cpu"] = 0.04 * row["round"]
+        if row["crew"] == "thesis" and row["case"].startswith("RefSeq"):
+            row["idle_cpu"] = 0.12
     claims, _ = campaign.claims_of(rows, BOUNDS)
     assert verdict(claims, "almost no idle time") == UNDECIDED
