@@ -869,7 +869,7 @@ def figure_of(rows: list[Row]) -> Any:
               multiple=True, help="By default all.")  # fmt: skip
 @click.option("--repeats", type=click.IntRange(min=2), default=25, show_default=True,
               help="Of quick searches; slow ones run a fifth as often.")  # fmt: skip
-@click.option("--fraction", type=float, default=0.01, show_default=True,
+@click.option("--fraction", type=float, default=0.005, show_default=True,
               help="Size of the databases, relative to the thesis's.")  # fmt: skip
 @click.option("--cpu-lanes", type=int, default=16, show_default=True,
               help="8-bit numbers of a vector of the CPU beside a stand-in.")  # fmt: skip
