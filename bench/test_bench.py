@@ -100,10 +100,6 @@ WITH_CHROMIUM = pytest.mark.skipif(
             "--policy",
             "easy",
         ],
-        [
-            *("papers/swdual.py", "--residues", "3000", "--scale", "0.02", "--db-scale", "0.0002"),
-            *("--planners", "self_scheduling,gpu_only", "--repeats", "1"),
-        ],
     ],
     ids=lambda arguments: arguments[0],
 )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -178,10 +178,11 @@ def test_a_report_prints_and_writes_both_tables(
 
 
 @pytest.mark.parametrize("name", [paper.name for paper in PAPERS])
-def test_kept_rows_give_the_kept_verdicts(name: str, tmp_path: Path) -> None:
+def test_kept_rows_give_the_kept_verdicts(
+    name: str, tmp_path: Path, script: Callable[[str], Any]
+) -> None:
     """Judged again, without a simulation, all tables are byte for byte those that are kept."""
-    main: Any = importlib.import_module(name).main
-    main(["--judge", "--out", str(tmp_path)], standalone_mode=False)
+    script(name).main(["--judge", "--out", str(tmp_path)], standalone_mode=False)
     for kind in ("verdicts", "beyond", "summary"):
         file = f"{name}_{kind}.csv"
         assert (tmp_path / file).read_bytes() == (newest(name) / file).read_bytes()

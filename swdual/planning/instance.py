@@ -133,8 +133,17 @@ class Relaxation:
         p, q = self._p / (self._fastest_cpu or 1.0), self._q / (self._fastest_gpu or 1.0)
         return float(np.minimum(p, q).max(initial=0.0))
 
-    def split(self, guess: float) -> Split | None:
-        """Return the cheapest split under a guess, or None if no schedule is as short."""
+    def split(self, guess: float, *, cut: bool = True) -> Split | None:
+        """Return the cheapest split under a guess, or None if no schedule is as short.
+
+        Parameters
+        ----------
+        guess
+            A makespan.
+        cut
+            Whether the CPUs do what the GPUs do not hold of the task that would be cut; if not,
+            the GPUs do all of it, and fewer guesses are refuted.
+        """
         no_cpu = self._p > guess * self._fastest_cpu * (1 + ROUNDING)
         no_gpu = self._q > guess * self._fastest_gpu * (1 + ROUNDING)
         if (no_cpu & no_gpu).any():
@@ -149,10 +158,40 @@ class Relaxation:
         work = self._p[no_gpu].sum() + self._p[free[whole:]].sum()
         if whole < len(free):
             before = filled[whole - 1] if whole else 0.0
-            work -= self._p[free[whole]] * (room - before) / self._q[free[whole]]
+            held = (room - before) / self._q[free[whole]] if cut else 1.0
+            work -= self._p[free[whole]] * held
         if work > guess * self._cpu_speed * (1 + ROUNDING):
             return None
         return Split(no_gpu, no_cpu, free, whole)
+
+    def search(self, *, cut: bool = True) -> tuple[float, float, int]:
+        """Search the smallest guess that `split` does not refute.
+
+        Returns
+        -------
+        low, high
+            The largest guess that was refuted, and the smallest that was not: at most `PRECISION`
+            apart, relative to the latter. They are equal if no guess was refuted.
+        guesses
+            How many were tried.
+        """
+        low = high = self.least()
+        guesses = 1
+        if self.split(high, cut=cut) is not None:
+            return low, high, guesses
+        high = high or 1.0
+        guesses += 1
+        while self.split(high, cut=cut) is None:
+            guesses += 1
+            low, high = high, 2 * high
+        while high - low > PRECISION * high:
+            guesses += 1
+            middle = (low + high) / 2
+            if self.split(middle, cut=cut) is None:
+                low = middle
+            else:
+                high = middle
+        return low, high, guesses
 
 
 def divisible_bound(instance: Instance) -> float:
@@ -180,17 +219,4 @@ def divisible_bound(instance: Instance) -> float:
 
 def lower_bound(instance: Instance) -> float:
     """Return a lower bound of the makespan, in seconds: the smallest guess of `Relaxation`."""
-    relaxation = Relaxation(instance)
-    low = relaxation.least()
-    if relaxation.split(low) is not None:
-        return low
-    high = low or 1.0
-    while relaxation.split(high) is None:
-        low, high = high, 2 * high
-    while high - low > PRECISION * high:
-        middle = (low + high) / 2
-        if relaxation.split(middle) is None:
-            low = middle
-        else:
-            high = middle
-    return low
+    return Relaxation(instance).search()[0]

@@ -199,7 +199,9 @@ def check(
     return max((float(end) for end in ends), default=0.0)
 
 
-def printed_greedy(p: Times, q: Times, m: int, k: int, guess: float) -> float | None:
+def printed_greedy(
+    p: Times, q: Times, m: int, k: int, guess: float, *, long_apart: bool = False
+) -> float | None:
     """Return the makespan that the thesis's algorithm gives for one guess, None for its "NO".
 
     "The tasks are sorted by decreasing order of the ratio" of the time on a CPU to that on a GPU;
@@ -216,6 +218,9 @@ def printed_greedy(p: Times, q: Times, m: int, k: int, guess: float) -> float | 
         How many CPUs and GPUs there are, at least one of each.
     guess : float
         The makespan to reach or to exceed at most twofold.
+    long_apart : bool
+        Whether a task longer than the guess on one kind goes to the other before all else, as the
+        proof needs it; "NO" if it is longer on both, or if the GPUs cannot hold those.
 
     Returns
     -------
@@ -223,15 +228,23 @@ def printed_greedy(p: Times, q: Times, m: int, k: int, guess: float) -> float | 
         The makespan of the schedule, if the answer is not "NO".
     """
     order = sorted(range(len(p)), key=lambda task: -p[task] / q[task])
-    filled, area = 0, 0.0
-    while filled < len(order) and area <= k * guess:
-        area += q[order[filled]]
-        filled += 1
-    on_cpus = [p[task] for task in order[filled:]]
-    if sum(on_cpus) > m * guess:
+    on_gpus = [task for task in order if long_apart and p[task] > guess]
+    too_long = {task for task in order if long_apart and q[task] > guess}
+    area = sum(q[task] for task in on_gpus)
+    if too_long & {*on_gpus} or (on_gpus and area > k * guess):
+        return None
+    on_cpus = []
+    for task in order:
+        if task not in on_gpus and (area > k * guess or task in too_long):
+            on_cpus.append(task)
+        elif task not in on_gpus:
+            area += q[task]
+            on_gpus.append(task)
+    if sum(p[task] for task in on_cpus) > m * guess:
         return None
     return max(
-        _list_scheduled(on_cpus, m), _list_scheduled([q[task] for task in order[:filled]], k)
+        _list_scheduled([p[task] for task in on_cpus], m),
+        _list_scheduled([q[task] for task in on_gpus], k),
     )
 
 

@@ -6,7 +6,7 @@ What is guaranteed, for workers of a kind that are alike:
   search ends when the guess is at most ``1 + PRECISION`` times one that was refuted. Every refuted
   guess is below the optimum, and here also at most `lower_bound`, which searches the same
   relaxation. So a plan of ``dual`` is at most ``2 (1 + PRECISION)`` times the bound, and this is
-  checked at any size.
+  checked at any size. The same holds of ``dual_plain``, which refutes fewer guesses.
 - ``dual_dp``: three halves of the guess, and a refuted guess is below the optimum. So its plan is
   at most ``1.5 (1 + PRECISION)`` times the optimum. It is not a theorem that it is at most so many
   times `lower_bound`: ``dual_dp`` refutes guesses that the relaxation allows, and the optimum
@@ -50,7 +50,7 @@ PLANTED = 100
 INF = math.inf
 ROUNDED = 1 + 1e-9
 SEARCHED = 1 + 2 * PRECISION
-GUARANTEES = {"dual": 2.0, "dual_dp": 1.5}
+GUARANTEES = {"dual": 2.0, "dual_plain": 2.0, "dual_dp": 1.5}
 ANY_SPEEDS = [name for name in PLANNERS if name != "dual_dp"]
 ONE_KIND = {"cpu_only": "cpu", "gpu_only": "gpu"}
 FASTEST_FOR_ONE = {"heft", "minmin", "heteroprio"}
@@ -271,7 +271,7 @@ def test_no_plan_ends_before_the_optimum_nor_the_optimum_before_the_bound(planne
 
 @pytest.mark.parametrize("planner", GUARANTEES)
 def test_a_guarantee_is_kept_against_the_optimum(planner):
-    """At most 2 (dual) and 1.5 (dual_dp) times the optimum, to the precision of the search."""
+    """At most its factor times the optimum, to the precision of the search."""
     for problem, best, bound in small_problems():
         plan = checked(planner, problem, bound)
         assert plan.makespan <= GUARANTEES[planner] * SEARCHED * best, (plan.makespan, problem)
@@ -320,13 +320,13 @@ def test_a_planner_for_one_kind_is_a_list_schedule_of_it(planner):
 
 
 def test_many_tasks_are_planned_validly_and_not_below_the_bound(planner):
-    """10 to 200 tasks, 0 to 16 CPUs and 0 to 8 GPUs, in twelve shapes; `dual` within its factor.
+    """10 to 200 tasks, 0 to 16 CPUs and 0 to 8 GPUs, in twelve shapes; a factor of 2 is kept.
 
     That is the bound itself: see the top of this file.
     """
     for problem, bound in larger_problems():
         plan = checked(planner, problem, bound)
-        if planner == "dual":
+        if GUARANTEES.get(planner) == 2:
             assert plan.makespan <= 2 * SEARCHED * bound, (plan.makespan, bound, problem)
 
 
