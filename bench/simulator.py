@@ -6,7 +6,7 @@
 Whole traces and single weeks of rigid jobs; sequential tasks made of a trace, under all policies
 of chapter 3 of the thesis; moldable jobs under those of paper 004. One core; seconds without
 reading or making the jobs, and the peak memory of a process that does nothing else. Each schedule
-is validated, and that is not timed.
+is validated, and that is not timed. To time another version, put its folder into PYTHONPATH.
 """
 
 from __future__ import annotations
@@ -42,6 +42,9 @@ WHOLE: tuple[tuple[str, int, str, Options], ...] = (
     ("CTC-SP2-1996-3.1-cln", 338, "easy", {}),
     ("SDSC-BLUE-2000-4.2-cln", 1152, "easy", {}),
     ("CEA-Curie-2011-2.1-cln", 80640, "easy", {}),
+    ("RICC-2010-2", 8192, "easy", {}),
+    ("CEA-Curie-2011-2.1-cln", 80640, "slack_based", {}),
+    ("CEA-Curie-2011-2.1-cln", 80640, "multiple_queue", {}),
     ("KTH-SP2-1996-2.1-cln", 100, "easy", {}),
     ("KTH-SP2-1996-2.1-cln", 100, "conservative", {}),
     ("KTH-SP2-1996-2.1-cln", 100, "conservative", {"by": "processors"}),
