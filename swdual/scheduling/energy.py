@@ -6,14 +6,16 @@ job is busy; one whose job waits for other nodes to boot is idle.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
-from swdual.scheduling.power import PowerModel
-from swdual.scheduling.schedule_data import ScheduleData
+
+if TYPE_CHECKING:
+    from swdual.scheduling.power import PowerModel
+    from swdual.scheduling.schedule_data import ScheduleData
 
 Column = NDArray[np.float64]
 
