@@ -145,7 +145,7 @@ NEAR, ALIKE, SMALL_IDLE, GOOD_SPEEDUP = 0.02, 0.05, 0.05, 3.0
 """What claims mean: points from a reduction of the thesis; relative difference of speeds that are
 alike; part of the time that is "almost no" idle time; speed-up of eight workers over two."""
 
-CREWS = {
+WORKERS = {
     "thesis": (1, 1),
     "evened": (1, 1),
     "cpu": (1, 0),
@@ -188,7 +188,7 @@ class Part(NamedTuple):
         As `--part` takes it.
     cases
         Databases, or sets of queries.
-    crews
+    programs
         Programs; in the part planners, planners.
     share
         How often they run, relative to `--repeats`.
@@ -196,7 +196,7 @@ class Part(NamedTuple):
 
     name: str
     cases: tuple[str, ...]
-    crews: tuple[str, ...]
+    programs: tuple[str, ...]
     share: float
 
 
@@ -329,7 +329,7 @@ def scored(team: Team, worker: Worker, query: Sequence) -> float:
 
 def work(setting: Setting, task: Row) -> Row:
     """Return what a program takes for a search."""
-    case, crew = task["case"], task["crew"]
+    case, program = task["case"], task["program"]
     team = team_of(setting, case, 1.0 if task["part"] == "whole" else setting.fraction)
     row: Row = {
         "fraction": setting.fraction if task["part"] != "whole" else 1.0,
@@ -340,10 +340,10 @@ def work(setting: Setting, task: Row) -> Row:
     empty = ("seconds", "idle_cpu", "idle_gpu", "all_cpu", "all_gpu", "least_acceleration")
     row |= dict.fromkeys(empty, np.nan)
     row |= {f"predicted {cpus}+{gpus}": np.nan for cpus, gpus in PREDICTED}
-    if crew in PARASAIL:
-        return row | by_parasail(team, crew)
-    planner = "dual_plain" if crew == "thesis" else crew if crew in PLANNERS else "dual"
-    return row | one_round(team, setting.devices(*CREWS.get(crew, (1, 1))), planner)
+    if program in PARASAIL:
+        return row | by_parasail(team, program)
+    planner = "dual_plain" if program == "thesis" else program if program in PLANNERS else "dual"
+    return row | one_round(team, setting.devices(*WORKERS.get(program, (1, 1))), planner)
 
 
 def one_round(team: Team, devices: list[Device], planner: str) -> Row:
@@ -384,7 +384,7 @@ def one_round(team: Team, devices: list[Device], planner: str) -> Row:
 
 
 def predictions(cpu: Floats, gpu: Floats, planner: str) -> Row:
-    """Return the makespans of other crews, by the times of the tasks in this very run."""
+    """Return the makespans of other programs, by the times of the tasks in this very run."""
     if planner not in ("dual_plain", "dual"):
         return {}
     return {
@@ -399,7 +399,7 @@ def predictions(cpu: Floats, gpu: Floats, planner: str) -> Row:
     }
 
 
-def by_parasail(team: Team, crew: str) -> Row:
+def by_parasail(team: Team, program: str) -> Row:
     """Score with one of parasail's kernels; the time of a sample is scaled to all cells."""
     try:
         import parasail
@@ -407,9 +407,9 @@ def by_parasail(team: Team, crew: str) -> Row:
         raise click.ClickException("the rivals need parasail: pip install '.[bench]'") from error
 
     database = team.database
-    numbers = range(0, len(database), SAMPLE if crew == "scalar" else 1)
+    numbers = range(0, len(database), SAMPLE if program == "scalar" else 1)
     targets = [PROTEIN.decode(codes) for codes in database.codes(numbers)]
-    threads = 2 if crew.startswith("2") else 1
+    threads = 2 if program.startswith("2") else 1
     matrix = parasail.blosum62
     texts = [PROTEIN.decode(query.codes) for query in team.queries]
     profiles = [parasail.profile_create_sat(text, matrix) for text in texts]
@@ -419,7 +419,7 @@ def by_parasail(team: Team, crew: str) -> Row:
         started = clock()
         for text, profile in zip(texts, profiles, strict=True):
             for target in targets[part::threads]:
-                if crew == "scalar":
+                if program == "scalar":
                     parasail.sw(text, target, 12, 1, matrix)
                 else:
                     parasail.sw_striped_profile_sat(profile, target, 12, 1)
@@ -458,11 +458,11 @@ class Measured:
         self.stand_in = all(row["gpu_device"].startswith("simd") for row in rows)
         self.gpu = "a CPU in place of the GPU" if self.stand_in else rows[0]["gpu_device"]
 
-    def of(self, name: str, crew: str, case: str = UNIPROT, part: str = "") -> Floats:
+    def of(self, name: str, program: str, case: str = UNIPROT, part: str = "") -> Floats:
         """Return a column; UniProt's is from table 2.2."""
         part = part or ("table2.5" if case in SETS else
                         "table2.2" if case == UNIPROT else "table2.4")  # fmt: skip
-        return column(self.rows, name, part=part, case=case, crew=crew)
+        return column(self.rows, name, part=part, case=case, program=program)
 
     def searches(self, number: Callable[[str], Floats]) -> Floats:
         """Return a number of each search, the mean of its rounds, for an interval over searches.
@@ -525,11 +525,11 @@ def _bounds(found: Measured) -> Iterator[Claim]:
         )
 
 
-def _searches(found: Measured, crew: str) -> Iterator[Claim]:
+def _searches(found: Measured, program: str) -> Iterator[Claim]:
     """Yield what chapter 2 says of searches, for a program that runs on both kinds."""
-    where = f"{NAMES[crew]}; {found.gpu}"
-    acceleration = estimate(mean, found.of("least_acceleration", crew))
-    if crew == "thesis":
+    where = f"{NAMES[program]}; {found.gpu}"
+    acceleration = estimate(mean, found.of("least_acceleration", program))
+    if program == "thesis":
         judged = judge(acceleration, "above 1", 1)
         yield claim(
             "section 2.3",
@@ -548,24 +548,26 @@ def _searches(found: Measured, crew: str) -> Iterator[Claim]:
             Judgement(UNJUDGED, "not measured", 0, "no machine at hand has so many workers; "
                       "predictions know nothing of the CPU time of GPUs"),
         )  # fmt: skip
-    yield from _reductions(found, crew, where)
-    yield from _idle(found, crew, where)
-    yield from _speedups(found, crew, where)
-    yield from _sets(found, crew, where)
+    yield from _reductions(found, program, where)
+    yield from _idle(found, program, where)
+    yield from _speedups(found, program, where)
+    yield from _sets(found, program, where)
 
 
-def _over_rates(found: Measured, crew: str, workers: int) -> Floats:
+def _over_rates(found: Measured, program: str, workers: int) -> Floats:
     """Return the makespans of our searches over those that the kinds' rates would allow."""
     cpus, gpus = LAYOUTS[workers]
 
     def number(case: str) -> Floats:
-        rates = cpus / found.of("all_cpu", crew, case) + gpus / found.of("all_gpu", crew, case)
-        return found.of(seconds_of(workers), crew, case) * rates
+        rates = cpus / found.of("all_cpu", program, case) + gpus / found.of(
+            "all_gpu", program, case
+        )
+        return found.of(seconds_of(workers), program, case) * rates
 
     return found.searches(number)
 
 
-def _reductions(found: Measured, crew: str, where: str) -> Iterator[Claim]:
+def _reductions(found: Measured, program: str, where: str) -> Iterator[Claim]:
     alone = {"2 cpu": "two CPUs (SWIPE)", "2 gpu": "two GPUs (CUDASW++)"}
     yield claim(
         "section 2.5.1",
@@ -574,7 +576,7 @@ def _reductions(found: Measured, crew: str, where: str) -> Iterator[Claim]:
         where,
         "time of one CPU and one GPU over that of two workers of one kind",
         every([
-            judge(found.ratio(("seconds", crew), ("seconds", other)), "below 0", high=1,
+            judge(found.ratio(("seconds", program), ("seconds", other)), "below 0", high=1,
                   form=as_change, name=f"to {name}")
             for other, name in alone.items()
         ]),
@@ -585,7 +587,7 @@ def _reductions(found: Measured, crew: str, where: str) -> Iterator[Claim]:
         cpus, gpus = LAYOUTS[workers]
         own = PAPER_RIVALS["SWIPE"][cpus], PAPER_RIVALS["CUDASW++"][gpus]
         together = 1 / sum(1 / seconds for seconds in own)
-        longer = _over_rates(found, crew, workers)
+        longer = _over_rates(found, program, workers)
         for rival, reduction in reductions.items():
             other = PAPER_RIVALS[rival][workers]
             ours = estimate(mean, 1 - longer * together / other)
@@ -615,9 +617,11 @@ def _reductions(found: Measured, crew: str, where: str) -> Iterator[Claim]:
             )  # fmt: skip
 
 
-def _idle(found: Measured, crew: str, where: str) -> Iterator[Claim]:
+def _idle(found: Measured, program: str, where: str) -> Iterator[Claim]:
     idle = found.searches(
-        lambda case: np.maximum(found.of("idle_cpu", crew, case), found.of("idle_gpu", crew, case))
+        lambda case: np.maximum(
+            found.of("idle_cpu", program, case), found.of("idle_gpu", program, case)
+        )
     )
     yield claim(
         "section 2.5.1",
@@ -632,7 +636,7 @@ def _idle(found: Measured, crew: str, where: str) -> Iterator[Claim]:
     )  # fmt: skip
 
 
-def _speedups(found: Measured, crew: str, where: str) -> Iterator[Claim]:
+def _speedups(found: Measured, program: str, where: str) -> Iterator[Claim]:
     yield claim(
         "section 2.5.2, table 2.4",
         "SWDUAL was able to obtain good speedups while combining CPUs and GPUs",
@@ -640,7 +644,7 @@ def _speedups(found: Measured, crew: str, where: str) -> Iterator[Claim]:
         "time of two workers (measured) over that of eight (predicted): above 3 for each database; "
         "the thesis has 3.6 to 3.8",
         every([
-            judge(found.ratio(("seconds", crew), (seconds_of(8), crew), case), "above 3",
+            judge(found.ratio(("seconds", program), (seconds_of(8), program), case), "above 3",
                   GOOD_SPEEDUP, name=case)
             for case in SEQUENCES
         ]),
@@ -652,7 +656,7 @@ def _speedups(found: Measured, crew: str, where: str) -> Iterator[Claim]:
         "time of each number of workers over that of the one before: 2 (measured) to 8 (predicted) "
         "on UniProt, 2, 4 and 8 on the others",
         every([
-            judge(found.ratio((seconds_of(more), crew), (seconds_of(fewer), crew), case),
+            judge(found.ratio((seconds_of(more), program), (seconds_of(fewer), program), case),
                   "below 0", high=1, form=as_change,
                   name=f"{case}, {more} workers")
             for case in SEQUENCES
@@ -661,7 +665,7 @@ def _speedups(found: Measured, crew: str, where: str) -> Iterator[Claim]:
         {CONTRADICTED: "a plan that is at most twice the optimum may end later with one worker "
          "more, where there are 40 whole queries; no part of one such interval is below 0"},
     )  # fmt: skip
-    speed = estimate(mean, found.of("seconds", crew) / found.of("predicted 8+8", crew))
+    speed = estimate(mean, found.of("seconds", program) / found.of("predicted 8+8", program))
     yield claim(
         "sections 2.5.2 and 2.6",
         "a speed of 225 [GCUPS] was achieved ... reducing the execution time from 543 seconds to "
@@ -681,18 +685,18 @@ def _speedups(found: Measured, crew: str, where: str) -> Iterator[Claim]:
         where,
         "predicted time of four CPUs and four GPUs over that of four GPUs, and of four CPUs, alone",
         every([
-            judge(found.ratio((seconds_of(8), crew), (f"predicted {alone}", crew)), "below 0",
+            judge(found.ratio((seconds_of(8), program), (f"predicted {alone}", program)), "below 0",
                   high=1, form=as_change, name=f"to {name}")
             for alone, name in (("0+4", "four GPUs (CUDASW++)"), ("4+0", "four CPUs (SWIPE)"))
         ]),
     )  # fmt: skip
 
 
-def _sets(found: Measured, crew: str, where: str) -> Iterator[Claim]:
-    sizes = {name: float(found.of("cells", crew, name)[:1].sum()) for name in SETS}
+def _sets(found: Measured, program: str, where: str) -> Iterator[Claim]:
+    sizes = {name: float(found.of("cells", program, name)[:1].sum()) for name in SETS}
     for workers in (2, 4, 8):
         times = found.speeds(
-            (seconds_of(workers), crew), (seconds_of(workers), crew),
+            (seconds_of(workers), program), (seconds_of(workers), program),
             "homogeneous", "heterogeneous",
         )  # fmt: skip
         more = sizes["heterogeneous"] / sizes["homogeneous"] if sizes["homogeneous"] else np.nan
@@ -716,7 +720,7 @@ def _sets(found: Measured, crew: str, where: str) -> Iterator[Claim]:
         where,
         "time of 4 workers (predicted) over that of 2 (measured), and of 8 over that of 4",
         every([
-            judge(found.ratio((seconds_of(more), crew), (seconds_of(fewer), crew), case),
+            judge(found.ratio((seconds_of(more), program), (seconds_of(fewer), program), case),
                   "below 0", high=1, form=as_change, name=f"{case}, {more} workers")
             for case in SETS
             for fewer, more in ((2, 4), (4, 8))
@@ -726,15 +730,15 @@ def _sets(found: Measured, crew: str, where: str) -> Iterator[Claim]:
 
 def _rivals(found: Measured) -> Iterator[Claim]:
     """Yield the reductions by the programs that stand for the thesis's rivals."""
-    for crew in ("thesis", "evened"):
+    for program in ("thesis", "evened"):
         for other, (rival, workers) in IN_PLACE_OF.items():
             if workers == 2 and rival in PAPER_REDUCTIONS[2]:
-                ours = found.ratio(("seconds", crew), ("seconds", other))
+                ours = found.ratio(("seconds", program), ("seconds", other))
                 yield claim(
                     "section 2.5.1",
                     f"a reduction of {100 * PAPER_REDUCTIONS[2][rival]:g}% ... when compared to "
                     f"... {rival} [2 workers]",
-                    f"{NAMES[crew]}, beside {other}; {found.gpu}",
+                    f"{NAMES[program]}, beside {other}; {found.gpu}",
                     "change of the time",
                     unjudged(
                         judge(ours, "", form=as_change),
@@ -765,7 +769,7 @@ def _hybrid(found: Measured) -> Claim:
 
 
 def _against(found: Measured, planner: str) -> Judgement:
-    times = [found.of("seconds", crew, part="planners") for crew in ("dual_plain", planner)]
+    times = [found.of("seconds", program, part="planners") for program in ("dual_plain", planner)]
     return judge(
         estimate(mean_ratio, *times), "below 0", high=1, form=as_change, name=f"to {planner}"
     )
@@ -791,29 +795,29 @@ def summary_of(rows: list[Row], bounds: list[Row]) -> list[Row]:
     """Return tables 2.2, 2.4 and 2.5, and what else was measured."""
     found = Measured(rows, bounds)
     table = []
-    known = {(row["part"], row["case"], row["crew"]) for row in rows}
-    listed = ((x.name, case, crew) for x in PARTS for case in x.cases for crew in x.crews)
-    for part, case, crew in (each for each in listed if each in known):
-        layouts = LAYOUTS if crew in ("thesis", "evened") and part != "whole" else (2,)
+    known = {(row["part"], row["case"], row["program"]) for row in rows}
+    listed = ((x.name, case, program) for x in PARTS for case in x.cases for program in x.programs)
+    for part, case, program in (each for each in listed if each in known):
+        layouts = LAYOUTS if program in ("thesis", "evened") and part != "whole" else (2,)
         for workers in layouts:
-            cpus, gpus = CREWS.get(crew, (1, 1)) if workers == 2 else LAYOUTS[workers]
-            seconds = found.of(seconds_of(workers), crew, case, part)
-            cells = found.of("cells", crew, case, part)
-            paper = PAPER_GCUPS.get(case, {}).get(workers) if crew == "thesis" else None
-            if crew in IN_PLACE_OF:
-                rival, number = IN_PLACE_OF[crew]
+            cpus, gpus = WORKERS.get(program, (1, 1)) if workers == 2 else LAYOUTS[workers]
+            seconds = found.of(seconds_of(workers), program, case, part)
+            cells = found.of("cells", program, case, part)
+            paper = PAPER_GCUPS.get(case, {}).get(workers) if program == "thesis" else None
+            if program in IN_PLACE_OF:
+                rival, number = IN_PLACE_OF[program]
                 paper = PAPER_CELLS / PAPER_RIVALS[rival][number] / 1e9
-            elif crew == "thesis" and case == UNIPROT:
+            elif program == "thesis" and case == UNIPROT:
                 paper = PAPER_CELLS / PAPER_SECONDS[workers] / 1e9
             speed = estimate(mean, cells / seconds / 1e9)
             table.append(
                 {
                     "part": part,
                     "case": case,
-                    "program": crew,
-                    "workers": IN_PLACE_OF[crew][1] if crew in IN_PLACE_OF else cpus + gpus,
+                    "program": program,
+                    "workers": IN_PLACE_OF[program][1] if program in IN_PLACE_OF else cpus + gpus,
                     "how": "measured" if workers == 2 else "predicted",
-                    "fraction": float(found.of("fraction", crew, case, part)[0]),
+                    "fraction": float(found.of("fraction", program, case, part)[0]),
                     "repeats": len(seconds),
                     "seconds": f"{seconds.mean():.4g}",
                     "gcups": f"{speed.value:.4g}",
@@ -828,17 +832,20 @@ def summary_of(rows: list[Row], bounds: list[Row]) -> list[Row]:
 def figure_of(rows: list[Row]) -> Any:
     """Return figures 2.7 to 2.9 as speeds: ours, and the thesis's dashed."""
     from matplotlib.figure import Figure
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     summary = summary_of(rows, [])
     figure = Figure(figsize=(12, 4.4), layout="constrained")
-    programs, databases, sets = figure.subplots(1, 3)
+    of_programs, of_databases, of_sets = figure.subplots(1, 3)
 
-    def line(axes: Any, place: int, label: str, case: str, crews: tuple[str, ...],
+    def line(axes: Any, place: int, label: str, case: str, programs: tuple[str, ...],
              paper: bool) -> None:  # fmt: skip
         points = [
             (row["workers"], float(row["thesis_gcups" if paper else "gcups"]))
             for row in summary
-            if row["case"] == case and row["program"] in crews and row["part"].startswith("table")
+            if row["case"] == case
+            and row["program"] in programs
+            and row["part"].startswith("table")
             if row["thesis_gcups"] or not paper
         ]
         if points:
@@ -846,21 +853,25 @@ def figure_of(rows: list[Row]) -> Any:
             axes.plot(*zip(*sorted(points), strict=True), color=PALETTE[place % len(PALETTE)],
                       markersize=4, **style)  # fmt: skip
 
-    for place, crew in enumerate((*NAMES, "gpu", "cpu", "striped", "scalar")):
+    for place, program in enumerate((*NAMES, "gpu", "cpu", "striped", "scalar")):
         for paper in (False, True):
-            label = NAMES.get(crew) or f"{crew}, in place of {IN_PLACE_OF[crew][0]}"
-            line(programs, place, label, UNIPROT, (crew, f"2 {crew}"), paper)
+            label = NAMES.get(program) or f"{program}, in place of {IN_PLACE_OF[program][0]}"
+            line(of_programs, place, label, UNIPROT, (program, f"2 {program}"), paper)
     for place, case in enumerate(SEQUENCES):
         for paper in (False, True):
-            line(databases, place, case, case, ("thesis",), paper)
+            line(of_databases, place, case, case, ("thesis",), paper)
     for place, case in enumerate(SETS):
         for paper in (False, True):
-            line(sets, place, case, case, ("thesis",), paper)
-    for axes, title in ((programs, "programs, UniProt"), (databases, "databases"), (sets, "sets")):
+            line(of_sets, place, case, case, ("thesis",), paper)
+    titles = "programs, UniProt", "databases", "sets of queries"
+    for axes, title in zip((of_programs, of_databases, of_sets), titles, strict=True):
         axes.set(title=title, xlabel="workers", yscale="log")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
         if axes.lines:
             axes.legend(frameon=False, fontsize=7)
-    programs.set_ylabel("GCUPS")
+    of_programs.set_ylabel("GCUPS")
     figure.suptitle("Solid: here, beyond two workers predicted. Dashed: the thesis.", fontsize=10)
     return figure
 
@@ -895,14 +906,14 @@ def main(
 
     def tasks() -> list[Row]:
         return [
-            {"part": part.name, "case": case, "crew": crew, "round": number}
+            {"part": part.name, "case": case, "program": program, "round": number}
             for part in PARTS
             if part.name in (chosen or [x.name for x in PARTS])
             and not (run.quick and part.name == "whole")
             for number in range(1, max(round(repeats * part.share), 1 if not part.share else 2) + 1)
             for case in part.cases
-            for crew in part.crews
-            if CREWS.get(crew, (0, 0))[1] <= len(gpus)
+            for program in part.programs
+            if WORKERS.get(program, (0, 0))[1] <= len(gpus)
         ]
 
     def trials() -> list[Row]:

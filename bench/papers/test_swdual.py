@@ -55,16 +55,18 @@ def test_lengths_are_those_that_the_tables_imply(campaign: Any) -> None:
     assert residues == pytest.approx([190.7e6] * 3, rel=0.01)
 
 
-@pytest.mark.parametrize("crew", ["thesis", "self_scheduling"])
-def test_one_round_is_done_as_it_was_planned(campaign: Any, crew: str) -> None:
+@pytest.mark.parametrize("program", ["thesis", "self_scheduling"])
+def test_one_round_is_done_as_it_was_planned(campaign: Any, program: str) -> None:
     """One kind of worker ends last, the other is idle then; more workers are predicted faster."""
     setting = campaign.Setting(
         1e-4, 0.2, Device("cpu", "simd", {"lanes": 16}), (Device("gpu", "simd", {"lanes": 64}),)
     )
-    row = campaign.work(setting, {"part": "planners", "case": "UniProt", "crew": crew, "round": 1})
+    row = campaign.work(
+        setting, {"part": "planners", "case": "UniProt", "program": program, "round": 1}
+    )
     assert min(row["idle_cpu"], row["idle_gpu"]) == 0
     assert 0 < max(row["idle_cpu"], row["idle_gpu"]) < 1
-    if crew == "thesis":
+    if program == "thesis":
         assert row["predicted 4+4"] < row["predicted 1+1"] < row["all_gpu"]
 
 
@@ -81,16 +83,16 @@ def made(campaign: Any, gpu: str = "simd lanes=64", **changed: float) -> list[Ro
             def time(cpus: int, gpus: int, cells: float = cells) -> float:
                 return cells / 1e9 / (cpus + 3 * gpus)
 
-            for crew in part.crews:
+            for program in part.programs:
                 row = {
-                    "part": part.name, "case": case, "crew": crew, "fraction": 0.01,
+                    "part": part.name, "case": case, "program": program, "fraction": 0.01,
                     "cpu_device": "simd lanes=16", "gpu_device": gpu, "cells": cells,
-                    "seconds": time(*campaign.CREWS.get(crew, (1, 1))), "idle_cpu": 0.0,
+                    "seconds": time(*campaign.WORKERS.get(program, (1, 1))), "idle_cpu": 0.0,
                     "idle_gpu": 0.0, "all_cpu": time(1, 0), "all_gpu": time(0, 1),
                     "least_acceleration": 3.0,
                     **{f"predicted {c}+{g}": time(c, g) for c, g in campaign.PREDICTED},
                 }  # fmt: skip
-                if crew == "thesis":
+                if program == "thesis":
                     row |= {name.replace("_of_", " "): x for name, x in changed.items()}
                 rows += [row | {"round": number} for number in (1, 2, 3)]
     return rows
@@ -139,7 +141,7 @@ def test_what_needs_a_card_is_judged_on_one_only(campaign: Any) -> None:
         assert verdict(claims, "225 [GCUPS]") == UNJUDGED
 
 
-def test_idle_workers_and_slower_crews_contradict(campaign: Any) -> None:
+def test_idle_workers_and_slower_programs_contradict(campaign: Any) -> None:
     """An idle part of 9 %, and eight workers that are as slow as two."""
     claims, _ = campaign.claims_of(
         made(campaign, idle_gpu=0.09, **{"predicted_of_4+4": 1e9}), BOUNDS
@@ -152,7 +154,7 @@ def test_searches_that_differ_leave_a_claim_undecided(campaign: Any) -> None:
     """Two of seven have an idle part of 12 %, the others none."""
     rows = made(campaign)
     for row in rows:
-        if row["crew"] == "thesis" and row["case"].startswith("RefSeq"):
+        if row["program"] == "thesis" and row["case"].startswith("RefSeq"):
             row["idle_cpu"] = 0.12
     claims, _ = campaign.claims_of(rows, BOUNDS)
     assert verdict(claims, "almost no idle time") == UNDECIDED
