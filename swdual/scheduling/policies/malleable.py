@@ -3,22 +3,25 @@
 P. Zojer, J. Posner, T. Özden, "Evaluating malleable job scheduling in HPC clusters using real-world
 workloads", arXiv 2602.17318, 2026. We had its abstract, and the thesis behind it: P. Zojer,
 "Elasticity for HPC clusters: a simulation-based analysis with real workloads", Kassel, 2025,
-section 3.1.2. The rules of min, pref and avg in detail are those of the program of J. Posner,
-F. Hupfeld, P. Finnerty, "Enhancing supercomputer performance with malleable job scheduling
+section 3.1.2. The rules of min, pref and avg in detail are those of a program: J. Posner, F.
+Hupfeld, P. Finnerty, "Enhancing supercomputer performance with malleable job scheduling
 strategies", PECS 2023 (projectwagomu/MalleableJobScheduling, with a common pool).
 
-Ours is the following. keep_pref, of which there are sentences only, is pref with the preferred size
-as the minimum. Jobs are resized at once and at no cost; there, a job is resized when it comes to a
-point at which it can be, and the processors are kept for the job that is to start on them. The
-queue is gone through once, each job may shrink others, and what is free counts, too. The
-reservation of the head is that of EASY backfilling in minimum sizes, which jobs cannot be denied,
-with run times on the minimum, as there, so that a head starts no later than reserved; there, any
-job may shrink others, also while the head waits, which can put it off for ever. In avg, the part of
-its range that a job has is that after each processor; there, its sign is wrong.
+This module differs from that program:
 
-The requested size is the preferred one, as there. The minimum and the maximum are parts of it, or
-columns of the workload; there, they follow from the efficiency by Amdahl's law: 0.8 at the
-preferred size, 0.95 and 0.5 at the others, which are about 0.21 and 4 times that size.
+- keep_pref, which the sources describe in sentences only, is pref with the preferred size as the
+  minimum.
+- Jobs are resized at once and at no cost. In the program a job is resized at its next scheduling
+  point, and the processors are kept for the job that is to start on them.
+- The policy goes through the queue once. Each job may shrink others, and takes free processors too.
+- The head of the queue has a reservation, as in EASY backfilling: in minimum sizes, and with run
+  times on these. So it starts no later than reserved. In the program any job may shrink others
+  while the head waits, which can delay the head without bound.
+- avg compares which part of its range each job has after each processor. The program has the wrong
+  sign.
+- The minimum and the maximum are parts of the request, or columns of the workload. In the program
+  they follow from the efficiency by Amdahl's law: 0.8 on the request, 0.95 and 0.5 on the minimum
+  and the maximum, which are about 0.21 and 4 times the request.
 """
 
 from __future__ import annotations
