@@ -444,11 +444,10 @@ def _user_metrics(bound: float) -> dict[str, Metric]:
 
 
 USER_METRICS = tuple(_user_metrics(SLOWDOWN_BOUND))
-"""Names of the metrics that compare users; not a number where no user is known."""
+"""Names of the metrics that compare users: NaN where no user is known."""
 
-
-OF_POWER = frozenset({"energy", "mean_power", "busy_energy_share", "boots"})
-"""Metrics that a schedule has only with a power model."""
+ENERGY_METRICS = ("energy", "mean_power", "busy_energy_share", "boots")
+"""Names of the metrics of energy: NaN without a power model."""
 
 METRICS: Mapping[str, Metric] = metrics()
 """All metrics by name, with the usual bound of 10 s."""
@@ -460,14 +459,9 @@ def table(schedule: ScheduleData, chosen: Mapping[str, Metric] = METRICS) -> dic
     Parameters
     ----------
     schedule, chosen
-        The schedule, and the metrics by name. Those of `OF_POWER` are left out without a power
-        model.
+        The schedule, and the metrics by name.
     """
-    return {
-        name: metric(schedule)
-        for name, metric in chosen.items()
-        if schedule.power is not None or name not in OF_POWER
-    }
+    return {name: metric(schedule) for name, metric in chosen.items()}
 
 
 def _ratio(part: float, whole: float) -> float:

@@ -186,7 +186,6 @@ def test_all_metrics_of_a_schedule_are_there(browser, folder):
     assert lines == [
         f"{shown(metric(made('several')[1]), metric.unit)} {metric.formula}"
         for name, metric in metrics.METRICS.items()
-        if name not in metrics.OF_POWER
     ]
 
 

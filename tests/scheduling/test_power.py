@@ -11,6 +11,7 @@ import pytest
 from swdual.errors import InputError
 from swdual.scheduling import Platform, PowerModel, Workload, compare, simulate
 from swdual.scheduling.energy import energy_by_state, job_energy, processor_states
+from swdual.scheduling.metrics import ENERGY_METRICS
 from swdual.scheduling.power import parse
 from swdual.scheduling.reports import charts
 from swdual.scheduling.reports.charts import means
@@ -157,8 +158,9 @@ def test_jobs_on_nodes_that_are_off_are_violations():
 
 def test_a_schedule_without_a_power_model_has_no_energy():
     schedule = simulate(JOBS, 5)
-    assert "energy" not in schedule.metrics
-    assert "energy" not in compare([schedule]).to_dicts()[0]
+    assert all(math.isnan(schedule.metrics[name]) for name in ENERGY_METRICS)
+    assert compare([schedule]).to_dicts()[0]["energy"] is None
+    assert "energy" not in str(schedule)
     for compute in (processor_states, energy_by_state, job_energy):
         with pytest.raises(InputError, match="no power model; give one"):
             compute(schedule)

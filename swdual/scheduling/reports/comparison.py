@@ -54,8 +54,7 @@ class Row:
     penalty
         Of the platform; empty if there is none.
     values
-        Each metric by name, without those that the schedule does not have; a mean if there are
-        samples.
+        Each metric by name; a mean if there are samples.
     power
         The power model; empty if there is none.
     samples
@@ -71,10 +70,6 @@ class Row:
     values: Mapping[str, float]
     power: str = ""
     samples: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
-
-    def value(self, name: str) -> float:
-        """Return a metric; NaN if the schedule does not have it."""
-        return self.values.get(name, math.nan)
 
     def estimate(self, name: str) -> Estimate:
         """Return the mean of a metric over workloads, with its 95 % interval.
@@ -94,8 +89,8 @@ class Row:
         name, unit
             Of the metric.
         """
-        if name not in self.samples:
-            return shown(self.value(name), unit)
+        if not self.samples:
+            return shown(self.values[name], unit)
         return shown_estimate(self.estimate(name), unit)
 
     def minus(self, other: Row) -> Row:
@@ -107,11 +102,7 @@ class Row:
             Of the same workloads.
         """
         return self.with_samples(
-            {
-                name: values - other.samples[name]
-                for name, values in self.samples.items()
-                if name in other.samples
-            },
+            {name: values - other.samples[name] for name, values in self.samples.items()},
             self.workload,
         )
 
@@ -158,7 +149,7 @@ class Comparison:
     rows
         One a schedule.
     metrics
-        What was measured. Those that need a power model are dropped where there is none.
+        What was measured.
     shown
         The metrics that the table has.
     """
@@ -169,10 +160,6 @@ class Comparison:
 
     def __post_init__(self) -> None:
         check_shown(self.shown, self.metrics)
-        if not any(row.power for row in self.rows):
-            absent = metrics.OF_POWER.difference(self.shown)
-            known = {name: value for name, value in self.metrics.items() if name not in absent}
-            object.__setattr__(self, "metrics", known)
 
     def __repr__(self) -> str:
         schedules = "1 schedule" if len(self.rows) == 1 else f"{len(self.rows):,} schedules"
@@ -285,7 +272,7 @@ class Comparison:
         name
             The metric.
         """
-        values = [row.value(name) for row in self.rows]
+        values = [row.values[name] for row in self.rows]
         good = self.metrics[name].best
         known = [value for value in values if not math.isnan(value)]
         if good is None or len({*known}) < 2:
@@ -326,11 +313,7 @@ class Comparison:
             self,
             rows=[
                 rows[0].with_samples(
-                    {
-                        name: np.array([row.values[name] for row in rows])
-                        for name in self.metrics
-                        if name in rows[0].values
-                    },
+                    {name: np.array([row.values[name] for row in rows]) for name in self.metrics},
                     pluralize(len(rows), "workload", "workloads"),
                 )
                 for rows in groups.values()

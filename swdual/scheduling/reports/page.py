@@ -206,7 +206,7 @@ class ReportWriter:
                         "label": name.replace("_", " "),
                         "formula": metric.formula,
                         "largeIsGood": metric.best == "max",
-                        "values": [row.value(name) for row in comparison.rows],
+                        "values": [row.values[name] for row in comparison.rows],
                         "texts": texts[name],
                         "best": best[name],
                     }

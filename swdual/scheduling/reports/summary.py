@@ -6,7 +6,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from swdual.io.text import pluralize
-from swdual.scheduling.metrics import STATISTICS, USER_METRICS, Metric, quantities
+from swdual.scheduling.metrics import (
+    ENERGY_METRICS,
+    STATISTICS,
+    USER_METRICS,
+    Metric,
+    quantities,
+)
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.reports.comparison import Row, human_time, shown
 from swdual.scheduling.workload.workload import DAY, Workload
@@ -53,7 +59,7 @@ def summary(row: Row, metrics: Mapping[str, Metric], chosen: Sequence[str] = ())
     yield ""
     if chosen:
         for name in chosen:
-            yield _line_of(name, row.value(name), metrics[name].unit)
+            yield _line_of(name, row.values[name], metrics[name].unit)
         return
     informative = _drop_redundant(row.values)
     left = {name: shown(value, metrics[name].unit) for name, value in informative.items()}
@@ -80,11 +86,15 @@ def _line_of(name: str, value: float, unit: str) -> str:
 
 
 def _drop_redundant(values: Mapping[str, float]) -> dict[str, float]:
-    """Return the metrics without those that equal another one, or need users and have none."""
+    """Return the metrics without those that equal another one.
+
+    Those of users and of energy are left out where the schedule has no users or no power model.
+    """
+    optional = {*USER_METRICS, *ENERGY_METRICS}
     left = {
         name: value
         for name, value in values.items()
-        if name not in USER_METRICS or not math.isnan(value)
+        if name not in optional or not math.isnan(value)
     }
     for special, usual in SPECIAL.items():
         names = [name for name in values if special in name]
