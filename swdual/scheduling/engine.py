@@ -163,8 +163,8 @@ def make_policy(
             shown[key] = policies.name_value(value)
         elif options.get(key) is not None:
             raise InputError(
-                f"{key} has no effect, as no option of the policy {name} is "
-                f"{' or '.join(needs)}; leave it out, or choose one"
+                f"{key} has no effect without one of these as an option of the policy {name}: "
+                f"{', '.join(needs)}; leave {key} out"
             )
     return plugin.make(platform, allocator, **chosen), shown
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from typing import Any
 
 from swdual.errors import InputError
 from swdual.io.text import quote
@@ -121,7 +122,7 @@ def parse(text: str) -> PowerModel:
     95.0
     """
     known = {each.name: each.type for each in fields(PowerModel)}
-    values: dict[str, float | int] = {}
+    values: dict[str, Any] = {}
     for part in filter(None, map(str.strip, text.split(","))):
         name, equals, value = part.partition("=")
         if not equals:
@@ -137,4 +138,4 @@ def parse(text: str) -> PowerModel:
     for name in ("busy", "idle"):
         if name not in values:
             raise InputError(f"a power model needs {name}, in watts; write busy=190,idle=95")
-    return PowerModel(**values)  # type: ignore[arg-type]
+    return PowerModel(**values)

@@ -166,7 +166,7 @@ def test_users_may_have_names(tmp_path):
         for column in (names[user], user)
     )
     assert named.start_time.tolist() == numbers.start_time.tolist()
-    assert named.metrics == pytest.approx(numbers.metrics)
+    assert named.metrics == pytest.approx(numbers.metrics, nan_ok=True)
     assert jobs_table.columns(named)["user"].tolist() == names[user].tolist()
     write_report([named], tmp_path / "named.html")
     assert "Ann-Zoe" not in (tmp_path / "named.html").read_text()
@@ -201,8 +201,8 @@ WAITING = [(0, 5, 9, 4), (1, 3, 4, 4), (2, 3, 4, 4)]
             "half_life must be 0 or more seconds, not -1",
         ),
         ({"order": "multifactor", "max_age": 0}, {}, "max_age must be above 0 seconds, not 0"),
-        ({"half_life": 9}, {}, "half_life has no effect, as no option of the policy"),
-        ({"order": "fairshare", "max_age": 9}, {}, "is multifactor; leave it out, or choose one"),
+        ({"half_life": 9}, {}, "half_life has no effect without one of these"),
+        ({"order": "fairshare", "max_age": 9}, {}, ": multifactor; leave max_age out"),
     ],
 )
 def test_fair_share_that_cannot_be_is_refused(policy, options, extra, message):
