@@ -13,6 +13,7 @@ import argparse
 import importlib
 import pkgutil
 import random
+import re
 import sys
 import warnings
 from pathlib import Path
@@ -35,7 +36,8 @@ def modules():
         for path in sorted((root / "swdual").rglob("*.py"))
         if "cupy" not in (text := path.read_text()) and path.stem != "__main__"
     }
-    kernels = [name for name, text in texts.items() if "import kernel" in text or "numba" in text]
+    compiled = re.compile(r"^@(native|kernel)|numba", re.MULTILINE)
+    kernels = [name for name, text in texts.items() if compiled.search(text)]
     return list(texts), kernels
 
 

@@ -6,6 +6,6 @@
     MMseqs2 databases; the kernel that reads their index.
 ``diamond``
     DIAMOND databases.
-``_records``
-    What the readers share: mapped files, and the kernel that copies residues.
+``_records``, ``_codes``
+    What the readers share: mapped files and batches; the kernel that copies residues.
 """

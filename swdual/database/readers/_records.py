@@ -1,4 +1,4 @@
-"""What the readers share: mapped files, batches, and the kernel that copies residues."""
+"""What the readers share: mapped files and batches."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from swdual.database.mapping import MappedFile
 from swdual.errors import DatabaseError, InputError
-from swdual.runtime.native import native
-from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, PAD, Alphabet
+from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, Alphabet
 from swdual.sequences.sequence import Batch
 from swdual.sequences.stream import CHUNK_BYTES
 from swdual.sequences.validation import BLANKS
@@ -146,40 +145,3 @@ def join_texts(
     for start, size in zip(starts.tolist(), sizes.tolist(), strict=True):
         texts.append(bytes(view[start : start + size]).strip(BLANKS))
     return b"".join(texts), np.cumsum([len(text) for text in texts], dtype=np.int64)
-
-
-@native
-def copy_codes(
-    data: NDArray[np.uint8],
-    starts: NDArray[np.int64],
-    lengths: NDArray[np.int64],
-    table: NDArray[np.uint8],
-    codes: NDArray[np.uint8],
-) -> int:
-    """Write the codes of records as a `Batch` has them; return the bitwise or of all codes.
-
-    Parameters
-    ----------
-    data
-        The bytes of the residues.
-    starts, lengths
-        (records,) where each record begins in `data`, and its residues.
-    table
-        (256,) the code of each byte.
-    codes
-        Receives the codes; each record begins on a multiple of `ALIGNMENT`.
-    """
-    filled = 0
-    seen = np.uint8(0)
-    for k in range(len(starts)):
-        source = data[starts[k] : starts[k] + lengths[k]]
-        out = codes[filled : filled + lengths[k]]
-        for i in range(len(source)):
-            code = table[source[i]]
-            out[i] = code
-            seen |= code
-        filled += lengths[k]
-        while filled % ALIGNMENT != 0:
-            codes[filled] = PAD
-            filled += 1
-    return int(np.int64(seen))

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from swdual.database.readers import _bases, _deflines
 from swdual.database.readers._alias import KINDS
+from swdual.database.readers._codes import copy_codes
 from swdual.database.readers._records import (
     InputFile,
     Offsets,
-    copy_codes,
     cut_batches,
     name_records,
     padded_room,

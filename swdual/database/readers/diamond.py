@@ -9,11 +9,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from swdual.database.reader import OtherDatabase
+from swdual.database.readers._codes import copy_codes
 from swdual.database.readers._records import (
     InputFile,
     Offsets,
     check_type,
-    copy_codes,
     cut_batches,
     join_texts,
     name_records,

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.database.reader import OtherDatabase
+from swdual.database.readers._codes import copy_codes
 from swdual.database.readers._entries import read_numbers
 from swdual.database.readers._records import (
     InputFile,
     Offsets,
     check_type,
-    copy_codes,
     cut_batches,
     join_texts,
     padded_room,
