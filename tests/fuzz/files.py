@@ -12,6 +12,7 @@ from swdual.database.database import Database
 from swdual.database.reader import open_other
 from swdual.database.readers import _records
 from swdual.sequences.sequence import first_word
+from swdual.sequences.validation import BLANKS
 
 MAX_FILE = (1 << 16) - 1
 
@@ -83,7 +84,7 @@ def used(path):
                 assert (record.title, len(record), title) == (title, size, given)
                 assert record.codes == bytes(code & 31 for code in codes)
                 assert "?" not in str(record)
-                assert title.strip()
+                assert title.strip(BLANKS.decode())
             titles = [title for title, _ in sizes if title.isascii() and title.isprintable()]
             database.lookup(map(first_word, titles[:10]))
 
