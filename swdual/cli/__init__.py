@@ -52,6 +52,9 @@ COMMANDS = (
     *("mask", "plan", "search", "serve", "simulate", "synth"),
 )
 
+RESEND_SECONDS = 0.02
+"""After how long a signal is sent again that a destructor has dropped."""
+
 ELSEWHERE = {
     "blastp": "'swdual search' compares proteins, and takes blastp's options",
     "blastn": "'swdual search' compares nucleotides, and takes blastn's options",
@@ -132,6 +135,8 @@ def group() -> None:
 def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit with the code for what happened."""
     signal.signal(signal.SIGTERM, _on_sigterm)
+    if arguments is None:
+        sys.unraisablehook = _on_unraisable
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115  (messages have nowhere to go)
     try:
@@ -236,6 +241,24 @@ def _ignore_signals() -> None:
 
 def _on_sigterm(signum: int, frame: FrameType | None) -> NoReturn:
     raise Terminated
+
+
+def _on_unraisable(lost: sys.UnraisableHookArgs) -> None:
+    """Send a signal again whose exception was raised in a destructor, where Python drops it.
+
+    Other exceptions of destructors are reported as ever. The signal waits until the destructor has
+    returned. If it meets another one, this is called again.
+    """
+    numbers = {KeyboardInterrupt: signal.SIGINT, Terminated: signal.SIGTERM}
+    number = numbers.get(lost.exc_type)
+    if number is None:
+        sys.__unraisablehook__(lost)
+        return
+    # To the main thread by name: a lock that it waits for must be interrupted.
+    main_thread = threading.main_thread().ident
+    timer = threading.Timer(RESEND_SECONDS, signal.pthread_kill, (main_thread, number))
+    timer.daemon = True
+    timer.start()
 
 
 on_invalid_option = option(

@@ -416,6 +416,41 @@ def test_sigterm_ends_a_process_that_reads_with_143(here):
     assert sorted(here.rglob("*")) == before
 
 
+LOST_SIGNAL = """
+import signal, sys, threading
+import swdual.cli.info
+from swdual.cli import main
+
+class Signalled:
+    times = 2
+
+    def __del__(self):
+        if Signalled.times:
+            Signalled.times -= 1
+            signal.raise_signal({number})
+
+def wait(*_, **__):
+    Signalled(), Signalled()
+    threading.Event().wait()
+
+swdual.cli.info.command.callback = wait
+sys.argv = ["swdual", "info", "t.fa"]
+main()
+"""
+
+
+@pytest.mark.case(number=21)
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_a_signal_that_comes_in_a_destructor_ends_the_command(here, number, code):
+    """Python drops the exceptions of destructors, such as those of Dask's futures."""
+    script = LOST_SIGNAL.format(number=int(number))
+    done = subprocess.run(
+        [sys.executable, "-c", script], check=False, capture_output=True, text=True, timeout=300
+    )
+    assert done.returncode == code, done.stderr
+    assert done.stderr in ("swdual: error: interrupted\n", "swdual: error: terminated\n")
+
+
 LATE_WORKERS = """
 import atexit, sys, threading
 import numpy as np
