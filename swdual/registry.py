@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import pkgutil
+import sys
 from collections.abc import Iterable
 from types import ModuleType
 
@@ -40,8 +41,12 @@ def load(package: str, name: str) -> ModuleType:
     InputError
         If there is no such implementation; the message names the nearest ones.
     """
+    full_name = f"{package}.{name}"
+    # To list the folder takes longer than to plan a small search.
+    if name.isidentifier() and not name.startswith("_") and full_name in sys.modules:
+        return sys.modules[full_name]
     require(package, name)
-    return importlib.import_module(f"{package}.{name}")
+    return importlib.import_module(full_name)
 
 
 def require(package: str, name: str) -> None:

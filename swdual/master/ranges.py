@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -27,6 +28,9 @@ million residues, and in 4 ranges 7 % longer than in 2 of 2.5 million (2-core EP
 their scores overflow). The lanes that idle by layout make up a third of that.
 """
 
+
+MAX_KNOWN = 10_000
+"""Max ranges of a database whose costs are kept."""
 
 SMALL_EDGE = 8
 """A small range costs at most this fraction of its residues in addition: one in so many."""
@@ -52,6 +56,11 @@ class TargetLengths(Protocol):
     def release(self) -> None:
         """Release memory that can be read again."""
         ...
+
+
+_known_columns: WeakKeyDictionary[
+    TargetLengths, dict[tuple[Range, int, tuple[int, ...], bytes], NDArray[np.float64]]
+] = WeakKeyDictionary()
 
 
 class Range(NamedTuple):
@@ -182,7 +191,8 @@ def compute_columns(
 ) -> NDArray[np.float64]:
     """Return the cost of a range in residues, including those of idle lanes.
 
-    The result has the shape of `sparse`.
+    The result has the shape of `sparse`, and is read-only. The costs of the last ranges are kept:
+    each search cuts a database alike, and a server plans every query anew.
 
     Parameters
     ----------
@@ -196,6 +206,21 @@ def compute_columns(
         Max cost of a residue where there are too few targets, relative to one in full lanes.
     """
     max_cost = np.asarray(sparse, np.float64)
+    known = _known_columns.setdefault(database, {})
+    key = target_range, width, max_cost.shape, max_cost.tobytes()
+    columns = known.get(key)
+    if columns is None:
+        if len(known) >= MAX_KNOWN:
+            known.clear()
+        columns = known[key] = _count_all_columns(database, target_range, width, max_cost)
+        columns.setflags(write=False)
+    return columns
+
+
+def _count_all_columns(
+    database: TargetLengths, target_range: Range, width: int, max_cost: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return the cost of a range: see `compute_columns`."""
     if width == 1:
         return np.full(max_cost.shape, float(target_range.residues))
     if target_range.last - target_range.first > MANY * width:

@@ -129,9 +129,18 @@ class Relaxation:
         self._p, self._q = p[self.order], q[self.order]
 
     def least(self) -> float:
-        """Return a makespan that no schedule is below: the longest of the tasks at its best."""
+        """Return a makespan that no schedule is below: the longest of the tasks at its best.
+
+        Workers of one kind share all the work: no schedule is below their part of it either.
+        """
         p, q = self._p / (self._fastest_cpu or 1.0), self._q / (self._fastest_gpu or 1.0)
-        return float(np.minimum(p, q).max(initial=0.0))
+        longest = float(np.minimum(p, q).max(initial=0.0))
+        if self._cpu_speed and self._gpu_speed:
+            return longest
+        work = (
+            self._p.sum() / self._cpu_speed if self._cpu_speed else self._q.sum() / self._gpu_speed
+        )
+        return max(longest, float(work))
 
     def split(self, guess: float, *, cut: bool = True) -> Split | None:
         """Return the cheapest split under a guess, or None if no schedule is as short.

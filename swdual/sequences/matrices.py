@@ -129,12 +129,17 @@ def load(name: str | os.PathLike[str], alphabet: Alphabet = PROTEIN) -> Substitu
                 f"{key} scores proteins, but the database holds nucleotides; "
                 "use `reward` and `penalty`, or a matrix file"
             )
-        entry = _builtin()[key]
-        rows = np.array(entry["rows"], dtype=np.int64)
-        return _complete(key, alphabet, entry["letters"], rows, entry["unlisted"])
+        return _load_builtin(key)
     if os.path.isfile(name):
         return _read(os.fspath(name), alphabet)
     raise MatrixError(f"{unknown('matrix', os.fspath(name), names())}, or give a file")
+
+
+@cache
+def _load_builtin(name: str) -> SubstitutionMatrix:
+    entry = _builtin()[name]
+    rows = np.array(entry["rows"], dtype=np.int64)
+    return _complete(name, PROTEIN, entry["letters"], rows, entry["unlisted"])
 
 
 BASES = {

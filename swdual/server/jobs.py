@@ -204,7 +204,9 @@ class Job:
         self._check()
         spool = self.spool = Spool(self._folder, self._notify_soon)
         chosen = SearchOptions(**request.options, **options, progress=self._report)
-        search = Search(queries, database, chosen, ThreadExecutor(kept_scorers=scorers))
+        search = Search(
+            queries, database, chosen, ThreadExecutor(compiles_first=False, kept_scorers=scorers)
+        )
         search.prepare()
         self.cells = search.cells
         if search.cells > self._limits.cells:
