@@ -702,7 +702,7 @@ class CalibrationCache:
         if not isinstance(everything, dict):
             everything = {}
         ours = everything.get(machine())
-        new = {key: _entry_of(rates) for key, rates in self._new.items()}
+        new = {key: _entry_of(rates) for key, rates in [*self._new.items()]}
         everything[machine()] = {**(ours if isinstance(ours, dict) else {}), **new}
         beside = self.path.with_name(f"{self.path.name}.{os.getpid()}")
         try:

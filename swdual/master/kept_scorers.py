@@ -1,4 +1,4 @@
-"""Scorers of GPUs that stay between searches, with the targets in the memory of the cards."""
+"""What stays between the searches of a process: scorers of GPUs, and the rates of workers."""
 
 from __future__ import annotations
 
@@ -6,18 +6,24 @@ import threading
 
 from swdual.backend import Device, ReleasingScorer, Scorer
 from swdual.database.database import Database
+from swdual.master.cost import CalibrationCache, name_setting
 from swdual.master.worker import bind
 from swdual.sequences.scoring import ScoringScheme
+
+SAVE_SECONDS = 10.0
+"""Min seconds between two writes of the rates."""
 
 
 class KeptScorers:
     """The last scorer of each GPU, for the next search of the same database with the same scheme.
 
-    Searches at a time may share it: a scorer may be called from several threads.
+    The targets stay in the memory of the card. Searches at a time may share it: a scorer may be
+    called from several threads.
     """
 
     def __init__(self) -> None:
         self._kept: dict[str, tuple[Database, ScoringScheme, Scorer]] = {}
+        self._rates: dict[str, CalibrationCache] = {}
         self._lock = threading.Lock()
 
     def bind(self, device: Device, database: Database, scheme: ScoringScheme) -> Scorer:
@@ -40,6 +46,20 @@ class KeptScorers:
             scorer = bind(device, database, scheme)
             self._kept[device.name] = database, scheme, scorer
             return scorer
+
+    def find_rates(self, scheme: ScoringScheme) -> CalibrationCache:
+        """Return the rates of workers that compute by a scheme.
+
+        Parameters
+        ----------
+        scheme
+            How a search scores.
+        """
+        setting = name_setting(scheme)
+        with self._lock:
+            if setting not in self._rates:
+                self._rates[setting] = CalibrationCache(setting, SAVE_SECONDS)
+            return self._rates[setting]
 
     def drop(self) -> None:
         """Free the memory of all cards, and keep nothing: after a failure, begin anew."""

@@ -46,7 +46,7 @@ class ThreadExecutor(Executor):
         processes run searches themselves, which compile what they need; a server has compiled them
         when it began.
     kept_scorers
-        Scorers of earlier searches, whose memory on GPUs stays for later ones.
+        Scorers of earlier searches, whose memory on GPUs stays for later ones, and the rates.
     """
 
     def __init__(
@@ -71,6 +71,7 @@ class ThreadExecutor(Executor):
         if self._compiles_first and options.backend == "simd":
             compile_kernels(adjusts=inputs.params.adjusts, shown=shown)
         lengths = [frame_length(query) for query in inputs.queries]
+        kept = self._kept_scorers
         with progress_bar("measuring the workers", "", 1, shown=shown):
             context = build_context(
                 database,
@@ -79,7 +80,8 @@ class ThreadExecutor(Executor):
                 options,
                 held_bytes,
                 targets=inputs.targets,
-                bind_scorer=bind if self._kept_scorers is None else self._kept_scorers.bind,
+                book=None if kept is None else kept.find_rates(inputs.params.scheme),
+                bind_scorer=bind if kept is None else kept.bind,
             )
         self._context = context
         return context

@@ -226,6 +226,9 @@ def _listen(host: str, port: int) -> socket.socket:
             kind, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
             listener = failed.enter_context(socket.socket(kind))
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            # Connections inherit it. asyncio sets it only for sockets that name their protocol:
+            # without it a body waits up to 40 ms, until the client acknowledges the header lines.
+            listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             listener.bind(address)
         except OSError as error:
             raise ServerError(
