@@ -41,12 +41,8 @@ def load(package: str, name: str) -> ModuleType:
     InputError
         If there is no such implementation; the message names the nearest ones.
     """
-    full_name = f"{package}.{name}"
-    # To list the folder takes longer than to plan a small search.
-    if name.isidentifier() and not name.startswith("_") and full_name in sys.modules:
-        return sys.modules[full_name]
     require(package, name)
-    return importlib.import_module(full_name)
+    return importlib.import_module(f"{package}.{name}")
 
 
 def require(package: str, name: str) -> None:
@@ -62,6 +58,9 @@ def require(package: str, name: str) -> None:
     InputError
         If there is none.
     """
+    # To list the folder takes longer than to plan a small search.
+    if name.isidentifier() and not name.startswith("_") and f"{package}.{name}" in sys.modules:
+        return
     names = available(package)
     if name not in names:
         folder = package.rpartition(".")[2]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 
 import numpy as np
@@ -104,6 +105,9 @@ class ScoreWidth:
             and np.array_equal(targets, np.arange(first, last + 1))
         ):
             return stored[first : last + 1].reshape(-1)  # no copy, if each letter's rows adjoin
+        if not self.is_profile_per_target:
+            tables = np.maximum(self.matrices[targets], self.floor).astype(self.kind)
+            return np.ascontiguousarray(tables.transpose(0, 2, 1)).reshape(-1)
         tables = np.empty((len(targets), CODES, self.table_rows), self.kind)
         for k, target in enumerate(targets.tolist()):
             np.maximum(self.matrices[target].T, self.floor, out=tables[k], casting="unsafe")
@@ -168,6 +172,21 @@ def score_widths(
     forbids
         Whether `ScoreWidth.floor` must forbid a pair: it is then less than two gaps of a residue.
     """
+    if profile is None:
+        return [*_matrix_widths(scheme, lanes, forbids)]
+    return _find_widths(scheme, lanes, profile, forbids)
+
+
+@functools.lru_cache(maxsize=16)
+def _matrix_widths(scheme: ScoringScheme, lanes: int, forbids: bool) -> list[ScoreWidth]:
+    """Return the widths of a matrix: a search asks for them several times."""
+    return _find_widths(scheme, lanes, None, forbids)
+
+
+def _find_widths(
+    scheme: ScoringScheme, lanes: int, profile: NDArray[np.int32] | None, forbids: bool
+) -> list[ScoreWidth]:
+    """Return the score widths that can hold at least some scores: see `score_widths`."""
     # A cost or a negative score that a width cannot hold forbids the gap or the pair. It is cut to
     # `forbidding`: H <= limit = highest - largest, so H - forbidding is at most zero: no gain.
     # `zero` leaves room below for the worst single step (a gap's first residue, or the smallest

@@ -30,7 +30,7 @@ their scores overflow). The lanes that idle by layout make up a third of that.
 
 
 MAX_KNOWN = 10_000
-"""Max ranges of a database whose costs are kept."""
+"""Max ranges of a database that are kept, about."""
 
 SMALL_EDGE = 8
 """A small range costs at most this fraction of its residues in addition: one in so many."""
@@ -58,11 +58,6 @@ class TargetLengths(Protocol):
         ...
 
 
-_known_columns: WeakKeyDictionary[
-    TargetLengths, dict[tuple[Range, int, tuple[int, ...], bytes], NDArray[np.float64]]
-] = WeakKeyDictionary()
-
-
 class Range(NamedTuple):
     """Targets `first` to `last - 1` of a block: their residues, and the longest of them."""
 
@@ -78,6 +73,27 @@ class TaskId(NamedTuple):
 
     query: int
     range_number: int
+
+
+class _Known(NamedTuple):
+    """What is kept of a database: how it was cut, and the costs of ranges.
+
+    Each search cuts a database alike, and a server plans every query anew.
+    """
+
+    cuts: dict[tuple[int | Range | None, ...], list[Range]]
+    columns: dict[tuple[Range, int, tuple[int, ...], bytes], NDArray[np.float64]]
+
+
+_known: WeakKeyDictionary[TargetLengths, _Known] = WeakKeyDictionary()
+
+
+def _find_known(database: TargetLengths) -> _Known:
+    """Return what is kept of a database; at most `MAX_KNOWN` ranges."""
+    known = _known.get(database)
+    if known is None or max(len(known.columns), sum(map(len, known.cuts.values()))) > MAX_KNOWN:
+        known = _known[database] = _Known({}, {})
+    return known
 
 
 def cut(
@@ -115,7 +131,24 @@ def cut(
         The targets to cut, if not all.
     """
     left = database.residues if within is None else within.residues
-    smallest = max(left // parts, MIN_RANGE_RESIDUES)
+    cuts = _find_known(database).cuts
+    key = max(left // parts, MIN_RANGE_RESIDUES), shares, width, max_range_cost, within
+    ranges = cuts.get(key)
+    if ranges is None:
+        ranges = cuts[key] = _cut(database, *key)
+    return [*ranges]
+
+
+def _cut(
+    database: TargetLengths,
+    smallest: int,
+    shares: int,
+    width: int,
+    max_range_cost: int | None,
+    within: Range | None,
+) -> list[Range]:
+    """Return ranges that cover all targets once, of `smallest` residues or more: see `cut`."""
+    left = database.residues if within is None else within.residues
     ranges: list[Range] = []
     for number, info in enumerate(database.manifest.blocks):
         if within is not None and number != within.block:
@@ -191,8 +224,7 @@ def compute_columns(
 ) -> NDArray[np.float64]:
     """Return the cost of a range in residues, including those of idle lanes.
 
-    The result has the shape of `sparse`, and is read-only. The costs of the last ranges are kept:
-    each search cuts a database alike, and a server plans every query anew.
+    The result has the shape of `sparse`, and is read-only.
 
     Parameters
     ----------
@@ -206,12 +238,10 @@ def compute_columns(
         Max cost of a residue where there are too few targets, relative to one in full lanes.
     """
     max_cost = np.asarray(sparse, np.float64)
-    known = _known_columns.setdefault(database, {})
+    known = _find_known(database).columns
     key = target_range, width, max_cost.shape, max_cost.tobytes()
     columns = known.get(key)
     if columns is None:
-        if len(known) >= MAX_KNOWN:
-            known.clear()
         columns = known[key] = _count_all_columns(database, target_range, width, max_cost)
         columns.setflags(write=False)
     return columns

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -153,20 +153,20 @@ class ThreadBatch(BatchExecution):
 
     def align(self, query: int, result: QueryResult) -> None:
         """Add background tasks that align the hits of a query. See `BatchExecution.align`."""
-        for hit_indices in self._split(result):
-            run = partial(align_hits, result, hit_indices, self._context)
-            self._stage.scheduler.add(Task(query, result.query.id, target_range=None, run=run))
+        self._add_tasks(align_hits, query, result)
 
     def align_further(self, query: int, result: QueryResult) -> None:
         """Add background tasks of further alignments. See `BatchExecution.align_further`."""
-        for hit_indices in self._split(result):
-            run = partial(_align_further, result, hit_indices, self._context)
-            self._stage.scheduler.add(Task(query, result.query.id, target_range=None, run=run))
+        self._add_tasks(_align_further, query, result)
 
-    def _split(self, result: QueryResult) -> list[NDArray[np.int64]]:
-        """Return the hits of each alignment task; a batch of few queries leaves workers idle."""
+    def _add_tasks(self, function: Callable[..., Any], query: int, result: QueryResult) -> None:
+        """Add background tasks that share the hits; a batch of few queries leaves workers idle."""
         idle = len(self._context.workers) // max(1, self._queries)
-        return split_hits(result, self._context.memory.max_alignment_cost, idle)
+        parts = split_hits(result, self._context.memory.max_alignment_cost, idle)
+        runs = [partial(function, result, hit_indices, self._context) for hit_indices in parts]
+        self._stage.scheduler.add(
+            *(Task(query, result.query.id, target_range=None, run=run) for run in runs)
+        )
 
     def wait(self) -> None:
         """Pass on the next report of a worker thread. See `BatchExecution.wait`."""

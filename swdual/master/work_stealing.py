@@ -136,10 +136,10 @@ class WorkStealingScheduler:
         # Its lock is re-entrant: `check_silent_workers` calls `fail`.
         self._changed = threading.Condition()
 
-    def add(self, task: Task) -> None:
-        """Add a background task. It is run when no planned task is left to start."""
+    def add(self, *tasks: Task) -> None:
+        """Add background tasks. They are run when no planned task is left to start."""
         with self._changed:
-            self._background.append(task)
+            self._background.extend(tasks)
             self._changed.notify_all()
 
     def stop(self) -> None:

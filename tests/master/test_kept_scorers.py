@@ -8,11 +8,14 @@ import pytest
 from swdual.backend import Device
 from swdual.database.database import Database
 from swdual.master import worker
+from swdual.master.cost import CalibrationCache
 from swdual.master.kept_scorers import KeptScorers
 from swdual.master.search import Search
 from swdual.master.threads import ThreadExecutor
 from swdual.options import SearchOptions
 from swdual.sequences.alphabet import PROTEIN
+from swdual.sequences.matrices import load
+from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence, batch_of
 
 CARD = Device("gpu", "simd")
@@ -94,3 +97,19 @@ def test_a_worker_that_failed_begins_anew(database, bound, monkeypatch):
     run._context.failed_workers.add(0)
     executor.close()
     assert bound == ["bind gpu", "release"]
+
+
+def test_rates_are_kept_apart_by_setting_and_read_once(database, bound, monkeypatch):
+    read = []
+
+    def count(cache):
+        read.append(cache)
+
+    monkeypatch.setattr(CalibrationCache, "_read", count)
+    kept = KeptScorers()
+    plain, shifting = (
+        ScoringScheme(load("BLOSUM62"), frameshift=frameshift) for frameshift in (0, 15)
+    )
+    assert kept.find_rates(plain) is kept.find_rates(ScoringScheme(load("PAM30")))
+    assert kept.find_rates(plain) is not kept.find_rates(shifting)
+    assert len(read) == 2

@@ -215,6 +215,27 @@ def test_columns_are_those_of_the_lanes_but_few_targets_cost_no_more_than_alone(
     assert several[2] == pytest.approx(edge + columns.sum())
 
 
+def test_what_is_kept_of_a_database_is_its_own_and_bounded(monkeypatch):
+    """A list that a caller changes, another database, and more ranges than are kept."""
+    one, other = database_of([400] * 3000), database_of([300] * 2000)
+    ranges = cut(one, 4)
+    assert cut(one, 4) == ranges
+    cut(one, 4).clear()
+    assert cut(one, 4) == ranges
+    assert cut(other, 4) != ranges
+    monkeypatch.setattr("swdual.master.ranges.MIN_RANGE_RESIDUES", 1000)
+    assert cut(one, 400) != ranges
+    found = compute_columns(one, ranges[0], 16)
+    assert compute_columns(one, ranges[0], 16) is found
+    with pytest.raises(ValueError, match="read-only"):
+        found[...] = 0
+    monkeypatch.setattr("swdual.master.ranges.MAX_KNOWN", 0)
+    assert cut(one, 4) == ranges
+    again = compute_columns(one, ranges[0], 16)
+    assert again == found
+    assert again is not found
+
+
 def test_many_targets_cost_their_residues_or_a_vector_of_the_longest():
     """Nobody lays out what hardly idles; a giant among them is counted."""
     many = Targets([300] * 2000)

@@ -7,6 +7,7 @@ import os
 import random
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -18,7 +19,7 @@ from support.servers import SECONDS, wait_until
 
 from swdual.database.makedb import makedb
 from swdual.errors import InputError
-from swdual.server.service import ServerOptions
+from swdual.server.service import ServerOptions, _listen
 
 pytestmark = pytest.mark.process
 
@@ -38,6 +39,12 @@ def folder(tmp_path_factory):
     (folder / "s.fa").write_text(random_proteins(20_000, 1_000, 2))
     makedb([folder / "s.fa"], folder / "s.db").close()
     return folder
+
+
+def test_answers_are_sent_at_once():
+    """Otherwise the body waits until the client acknowledges the header lines, up to 40 ms."""
+    with _listen("127.0.0.1", 0) as listener:
+        assert listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 class Server:
