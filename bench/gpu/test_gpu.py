@@ -326,6 +326,102 @@ def test_streamed_and_hybrid_searches_are_measured(tmp_path):
     assert {"from the file", "streaming", "searches"} <= figures.keys()
 
 
+STUB = """
+import sys, runpy
+from types import SimpleNamespace
+sys.path.insert(0, {folder!r})
+import _card
+_card.the_card = lambda number: SimpleNamespace(name="stub", short_name="stub", facts=dict)
+sys.executable, *sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+SWDUAL = """
+import os, sys
+options = dict(zip(sys.argv, sys.argv[1:]))
+if options["-m"] == "swdual" and sys.argv[3] == "search":
+    if options["--device"] == "cuda:0" and options.get("--gpu-memory-limit") == "{limit}":
+        sys.exit("out of memory")
+    with open(options["-o"], "w") as hits:
+        print(sys.argv[4], options["-f"], options["--device"] == "cpu" and "all" in sys.argv[4],
+              file=hits)
+    with open({log!r}, "a") as log:
+        print(os.environ["SWDUAL_CACHE_DIR"], file=log)
+"""
+
+
+def test_whole_commands_take_turns_and_must_write_the_same(tmp_path):
+    """One fails, and one writes other hits: the others have their times."""
+    python, log = tmp_path / "python", tmp_path / "log"
+    residues = load("_data").database_of(load("_data").families(3000)).residues
+    program(python, SWDUAL.format(limit=residues // 3, log=str(log)))
+    done = start(
+        *("-c", STUB.format(folder=str(FOLDER)), python, FOLDER / "commands.py"),
+        *("--residues", "3000", "--repeats", "2", "--keep"),
+        SWDUAL_BENCH_RESULTS=tmp_path,
+    )
+    assert done.returncode == 4, done.stderr
+    figures = results(tmp_path)
+    times = figures["seconds"]
+    assert len(times.pop("one query, first ever")) == 1
+    assert len(times) == 9
+    assert {len(each) for each in times.values()} == {2}
+    failed, other = figures["notes"]
+    assert failed.startswith("scores, a third in memory: ")
+    assert other == "alignments, CPUs: other hits than those of a command before"
+    first, *caches = log.read_text().splitlines()
+    assert first not in caches
+    assert set(caches) == {os.environ["SWDUAL_CACHE_DIR"]}
+
+
+NCU = """
+import sys
+from pathlib import Path
+options = dict(zip(sys.argv, sys.argv[1:]))
+kernel = '"NW_local_affine"' if "align" in " ".join(sys.argv) else '"q2_s16"'
+if "--import" in options:
+    print("==PROF== Connected")
+    kernel = Path(options["--import"]).read_text()
+    if options["--page"] == "details":
+        print('"ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value","Rule"')
+        print(f'"3",{kernel},"Launch Statistics","Registers Per Thread","register/thread","128",')
+        print(f'"3",{kernel},"GPU Speed Of Light Throughput","Duration","ns","1,234,500",')
+        print(f'"3",{kernel},"GPU Speed Of Light Throughput","","","","a rule, with a comma"')
+    else:
+        print('"ID","Kernel Name","device__attribute_x","sm__inst_executed_pipe_alu.sum"')
+        print('"","","","inst"')
+        print(f'"3",{kernel},"1","2,000"')
+else:
+    assert options["--section"] and options["--launch-count"] == "2"
+    Path(options["--export"] + ".ncu-rep").write_text(kernel)
+"""
+
+
+def test_sections_and_counters_of_ncu_are_figures(programs, tmp_path):
+    folder, beside = programs()
+    program(beside / "ncu", NCU)
+    program(tmp_path / "python", "")
+    done = start(
+        *("-c", STUB.format(folder=str(FOLDER)), tmp_path / "python", FOLDER / "counters.py"),
+        *("--residues", "3000", "--count", "2", "--cudasw4", folder, "--keep"),
+        path=beside,
+        SWDUAL_BENCH_RESULTS=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    figures = results(tmp_path)["launches"]
+    assert list(figures) == ["swdual", "CUDASW++4.0 half2", "CUDASW++4.0 dpx"]
+    assert figures["swdual"]["3"] == {
+        "kernel": "q2_s16",
+        "sections": {
+            "Launch Statistics": {"Registers Per Thread": [128.0, "register/thread"]},
+            "GPU Speed Of Light Throughput": {"Duration": [1234500.0, "ns"]},
+        },
+        "counters": {"sm__inst_executed_pipe_alu.sum": [2000.0, "inst"]},
+    }
+    assert figures["CUDASW++4.0 dpx"]["3"]["kernel"] == "NW_local_affine"
+    assert "1.2345e+06 ns" in done.stdout
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A folder with the kernels' sources and that of the instructions."""
