@@ -1,4 +1,4 @@
-"""How long do whole commands take: one query, and twenty, on the card, on CPUs and on both?
+"""How long do whole commands take: one query, and twenty, on a GPU, on CPUs, and by default?
 
     python bench/gpu/commands.py --db FILE --queries FILE --keep
 
@@ -13,10 +13,10 @@ noted in the figures, and the exit code is 4 in the end. Figures are written aft
 
 from __future__ import annotations
 
-import os
 import statistics
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,14 +52,14 @@ def commands(number: int, residues: int) -> dict[str, Command]:
     card, limit = ["--device", f"cuda:{number}"], "--gpu-memory-limit"
     return {
         "one query, GPU": Command(ONE, ALIGNMENTS, card),
-        "one query, GPU and CPUs": Command(ONE, ALIGNMENTS, ["--device", "auto"]),
+        "one query, auto": Command(ONE, ALIGNMENTS, ["--device", "auto"]),
         "one query, CPUs": Command(ONE, ALIGNMENTS, ["--device", "cpu"]),
         "scores, GPU": Command(ALL, SCORES, card),
-        "scores, GPU and CPUs": Command(ALL, SCORES, ["--device", "auto"]),
+        "scores, auto": Command(ALL, SCORES, ["--device", "auto"]),
         "scores, half in memory": Command(ALL, SCORES, [*card, limit, str(residues // 2)]),
         "scores, a third in memory": Command(ALL, SCORES, [*card, limit, str(residues // 3)]),
         "alignments, GPU": Command(ALL, ALIGNMENTS, card),
-        "alignments, GPU and CPUs": Command(ALL, ALIGNMENTS, ["--device", "auto"]),
+        "alignments, auto": Command(ALL, ALIGNMENTS, ["--device", "auto"]),
         "alignments, CPUs": Command(ALL, ALIGNMENTS, ["--device", "cpu"]),
     }
 
@@ -106,8 +106,8 @@ def main(
             everything = {"device": card.facts(), **figures, "notes": checks.notes}
             save(f"gpu_commands_{card.short_name}", everything, kept=keep, quiet=quiet)
 
-        cache = {"SWDUAL_CACHE_DIR": str(folder / "cache")}
-        searches.measure(FIRST, left["one query, GPU"], cache)
+        empty = ["env", f"SWDUAL_CACHE_DIR={folder / 'cache'}"]
+        searches.measure(FIRST, left["one query, GPU"], prefix=empty)
         for turn in range(repeats + 1):
             for name, command in [*left.items()]:
                 if not searches.measure(name, command, counted=turn > 0):
@@ -138,25 +138,15 @@ class Searches:
         self.found: dict[str, list[float]] = {}
 
     def measure(
-        self,
-        name: str,
-        command: Command,
-        environment: dict[str, str] | None = None,
-        counted: bool = True,
+        self, name: str, command: Command, *, counted: bool = True, prefix: Iterable[str] = ()
     ) -> bool:
-        """Run a command; return whether it ended well."""
+        """Run a command, behind the words of a prefix; return whether it ended well."""
         output = self._folder / "hits.tsv"
         output.unlink(missing_ok=True)
         line = [sys.executable, "-m", "swdual", "search", command.queries, str(self._database)]
         with self._checks.noted(name):
-            before = os.environ.copy()
-            os.environ.update(environment or {})
-            try:
-                done = run([*line, *command.options, *command.output, "-o", output.name],
-                           self._folder)  # fmt: skip
-            finally:
-                os.environ.clear()
-                os.environ.update(before)
+            words = [*prefix, *line, *command.options, *command.output, "-o", output.name]
+            done = run(words, self._folder)
             if counted:
                 self.found.setdefault(name, []).append(done.seconds)
             written = output.read_bytes()
@@ -166,7 +156,7 @@ class Searches:
         return False
 
 
-def _write(lengths: list[int] | tuple[int, ...], path: Path) -> None:
+def _write(lengths: Iterable[int], path: Path) -> None:
     with path.open("w") as stream:
         synthesis.write_fasta(queries(lengths), stream)
 

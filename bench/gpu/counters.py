@@ -4,8 +4,8 @@
 
 Nsight Compute's `ncu` profiles some launches of a search, and of CUDASW++4.0 if --cudasw4 or the
 environment variable CUDASW4 names the folder of its programs. The figures hold the sections of
-each launch, and all counters by name, as ncu prints them. ncu runs a kernel several times and holds
-the clock or not (--clock-control): its times are no benchmark.
+each launch, and all counters by name, as ncu prints them. ncu runs each kernel several times: its
+times are no benchmark.
 """
 
 from __future__ import annotations
@@ -60,6 +60,7 @@ Launches = dict[str, dict[str, Any]]
     help="Folder of CUDASW++4.0's programs, built; by default $CUDASW4.",
 )
 @click.option("--skip", default=3, help="Launches before the first that is profiled.")
+@click.option("--skip-cudasw4", default=200, help="The same for CUDASW++4.0, which makes many.")
 @click.option("--count", default=4, help="Launches that are profiled.")
 @click.option("--number", default=0, help="Which GPU.")
 @click.option("--keep", is_flag=True, help="Write bench/results.")
@@ -69,6 +70,7 @@ def main(
     residues: int,
     programs: Path | None,
     skip: int,
+    skip_cudasw4: int,
     count: int,
     number: int,
     keep: bool,
@@ -106,8 +108,9 @@ def main(
                     for kind in KINDS
                 }
         for name, (kernels, command) in commands.items():
+            before = skip if kernels == OURS else skip_cudasw4
             with checks.noted(name):
-                figures[name] = profiled(command, kernels, folder, skip, count)
+                figures[name] = profiled(command, kernels, folder, before, count)
             about = {"device": card.facts(), "notes": checks.notes}
             everything = {**about, "launches": figures}
             save(f"gpu_counters_{card.short_name}", everything, kept=keep, quiet=True)
