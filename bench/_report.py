@@ -24,7 +24,8 @@ from _accuracy import Floats, interval
 from swdual.planning.gantt import encode_figure
 from swdual.version import __version__
 
-RESULTS = Path(__file__).parent / "results"
+RESULTS = Path(os.environ.get("SWDUAL_BENCH_RESULTS", Path(__file__).parent / "results"))
+"""Folder of the results; ``SWDUAL_BENCH_RESULTS`` names another."""
 
 
 class Run(NamedTuple):
@@ -108,13 +109,16 @@ def machine() -> dict[str, Any]:
     }
 
 
-def save(name: str, figures: dict[str, Any], *, kept: bool) -> None:
+def save(name: str, figures: dict[str, Any], *, kept: bool, quiet: bool = False) -> None:
     """Write figures to ``bench/results/<release>/<name>.json``, if they are to be kept."""
     if kept:
         path = RESULTS / __version__ / f"{name}.json"
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps({"machine": machine(), **figures}, indent=1) + "\n")
-        click.echo(f"written to {path}")
+        part = path.with_suffix(".part")
+        part.write_text(json.dumps({"machine": machine(), **figures}, indent=1) + "\n")
+        part.replace(path)  # whole, also if the script is killed
+        if not quiet:
+            click.echo(f"written to {path}")
 
 
 def kept_figures(name: str) -> dict[str, Any]:

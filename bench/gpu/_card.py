@@ -143,7 +143,7 @@ def the_card(number: int) -> TimedCard:
 
 
 class Clocks:
-    """What nvidia-smi says of a card's clocks while a block is entered.
+    """What nvidia-smi says of a card's clocks while a block is entered; also within the block.
 
     Parameters
     ----------
@@ -155,12 +155,12 @@ class Clocks:
         self._card = card
         self._process: subprocess.Popen[bytes] | None = None
         self._lines: IO[bytes] | None = None
-        self.samples: list[list[float]] = []
+        self._text = ""
 
     def __enter__(self) -> Self:
         program = shutil.which("nvidia-smi")
         if program is not None:
-            self._lines = tempfile.TemporaryFile()
+            self._lines = tempfile.TemporaryFile("a+b")  # it appends, wherever this process reads
             self._process = subprocess.Popen(
                 [program, f"--query-gpu={SAMPLED}", "--format=csv,noheader,nounits",
                  f"--id={self._card.number}", f"--loop-ms={SAMPLE_MILLISECONDS}"],
@@ -178,33 +178,46 @@ class Clocks:
             return
         self._process.terminate()
         self._process.wait()
-        self._lines.seek(0)
-        for line in self._lines.read().decode().splitlines():
-            values = re.findall(r"[\d.]+", line)
-            if len(values) == len(SAMPLED.split(",")):
-                self.samples.append([float(value) for value in values])
+        self._read()
         self._lines.close()
-        self.samples = [x for x in self.samples if x[-1] >= BUSY] or self.samples
+        self._lines = None
+
+    def _read(self) -> None:
+        """Read the whole lines that there are."""
+        if self._lines is not None:
+            self._lines.seek(0)
+            self._text = self._lines.read().decode().rpartition("\n")[0]
+
+    @property
+    def samples(self) -> list[list[float]]:
+        """The values of SAMPLED, those while the card was busy if there are such."""
+        self._read()
+        values = [
+            [float(x) for x in re.findall(r"[\d.]+", line)] for line in self._text.split("\n")
+        ]
+        whole = [each for each in values if len(each) == len(SAMPLED.split(","))]
+        return [each for each in whole if each[-1] >= BUSY] or whole
 
     @property
     def hertz(self) -> float:
         """The median of the multiprocessors' clock; the highest one where nobody measured it."""
-        if not self.samples:
-            return self._card.highest_hertz
-        return 1e6 * statistics.median(clock for clock, *_ in self.samples)
+        clocks = [clock for clock, *_ in self.samples]
+        return 1e6 * statistics.median(clocks) if clocks else self._card.highest_hertz
 
     def facts(self) -> dict[str, Any]:
         """Return median, least and most of what was sampled."""
-        columns = zip(SAMPLED.split(","), np.array(self.samples).T, strict=False)
+        samples = np.array(self.samples)
+        columns = zip(SAMPLED.split(","), samples.T, strict=False)
         return {
             name: {"median": float(np.median(x)), "min": float(x.min()), "max": float(x.max())}
             for name, x in columns
-        } | {"samples": len(self.samples)}
+        } | {"samples": len(samples)}
 
     def __str__(self) -> str:
-        if not self.samples:
+        samples = self.samples
+        if not samples:
             return f"clock not measured; the highest is {self._card.highest_hertz / 1e6:.0f} MHz"
-        clock, _, power, heat, _ = np.array(self.samples).T
+        clock, _, power, heat, _ = np.array(samples).T
         return (
             f"clock {np.median(clock):.0f} MHz ({clock.min():.0f} to {clock.max():.0f}), "
             f"{np.median(power):.0f} W, {heat.max():.0f} C"

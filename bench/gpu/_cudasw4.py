@@ -1,9 +1,8 @@
-"""CUDASW++4.0 as a program: how it is built and called, and what it prints."""
+"""CUDASW++4.0 as a program: how it is called, and what it prints."""
 
 from __future__ import annotations
 
 import csv
-import os
 import re
 import shutil
 import subprocess
@@ -29,7 +28,7 @@ class Outcome(NamedTuple):
 
 
 class Cudasw4:
-    """A checkout of CUDASW++4.0.
+    """CUDASW++4.0, built for the card.
 
     Parameters
     ----------
@@ -40,32 +39,22 @@ class Cudasw4:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.absolute()
 
-    def build(self, architecture: str) -> None:
-        """Compile it for a GPU, with CUDA 12 or 13.
-
-        CUDA 13 no longer has the library for NVTX that the makefile asks for, and its headers want
-        sources to be CUDA C++, whatever they are called.
-        """
-        flags = (
-            f"-arch={architecture} -lineinfo --expt-relaxed-constexpr -rdc=true "
-            "--extended-lambda -Xcompiler=-fopenmp"
-        )
-        jobs = f"-j{os.cpu_count()}"
-        command = ["make", jobs, "release", "DIALECT=-std=c++17 -x cu", f"NVCC_FLAGS={flags}"]
-        _run(command, self.folder, "cannot be built")
-
     def check(self) -> None:
         """Fail unless its programs are there."""
         for program in ("align", "makedb"):
             if not (self.folder / program).is_file():
                 raise click.ClickException(
-                    f"{self.folder} has no program {program!r}: build CUDASW++4.0, or add --build"
+                    f"{self.folder} has no program {program!r}: build CUDASW++4.0 there"
                 )
 
     def makedb(self, fasta: Path, prefix: Path) -> None:
-        """Build a database."""
-        prefix.parent.mkdir(parents=True, exist_ok=True)
-        _run([str(self.folder / "makedb"), str(fasta), str(prefix)], self.folder, "failed")
+        """Build a database in a folder of its own, which is there when the database is whole."""
+        part = prefix.parent.with_suffix(".part")
+        shutil.rmtree(part, ignore_errors=True)
+        part.mkdir(parents=True)
+        command = [str(self.folder / "makedb"), str(fasta), str(part / prefix.name)]
+        _run(command, self.folder, "failed")
+        part.rename(prefix.parent)
 
     def command(self, kind: str, queries: Path, prefix: Path, top: int, output: Path) -> list[str]:
         """Return a search, warm in as far as it can be: everything in memory beforehand."""
@@ -136,9 +125,13 @@ def busy_seconds(text: str) -> float:
 
 def _run(command: list[str], folder: Path, failure: str) -> str:
     """Return what a command prints."""
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False
-    )
+    try:
+        done = subprocess.run(
+            command, cwd=folder, capture_output=True, text=True, stdin=subprocess.DEVNULL,
+            check=False,
+        )  # fmt: skip
+    except OSError as error:
+        raise click.ClickException(f"CUDASW++4.0 {failure}: {error}") from error
     if done.returncode:
         said = (done.stdout + done.stderr)[-2000:]
         raise click.ClickException(f"CUDASW++4.0 {failure} ({' '.join(command)}):\n{said}")

@@ -1,15 +1,23 @@
 """Is swdual faster than CUDASW++4.0 on the same card?
 
-    python bench/gpu/cudasw4.py --cudasw4 CHECKOUT --build --keep
+    python bench/gpu/cudasw4.py --cudasw4 FOLDER --fasta swissprot=FILE --keep
+
+FOLDER holds the programs `align` and `makedb` of CUDASW++4.0, built for this card; the environment
+variable CUDASW4 names it, too. Without it swdual is measured alone.
 
 The same FASTA, the same queries, BLOSUM62 with 11 and 1 (12 and 1 in its counting), the best ten
 targets of each, by turns, warm. Three times are told. Kernels: swdual's by CUDA's events, the
 other's by nsys where that is installed. Scan: from a query in memory to its best targets, the
 database on the card. Wall: the whole process, with Python's start and the database's way to the
-card; databases are built beforehand. The best scores must be equal.
+card; databases are built beforehand.
 
-Databases, made here: `families`, like Swiss-Prot, with relatives of the queries; `equals`, copies
-of one random sequence, which is what its authors measure peaks on; `peptides`, short ones.
+The best scores must be equal. Where they are not, or a program fails, this is noted in the figures
+and the rest is measured; the exit code is 4 then. Figures are written after every turn.
+
+Databases, made here: `families`, like Swiss-Prot, with relatives of the queries; `large`, ten times
+as large; `equals`, copies of one random sequence, which is what its authors measure peaks on;
+`peptides`, short ones. --fasta gives files of your own; CUDASW++4.0 scores U and X otherwise than
+swdual.
 """
 
 from __future__ import annotations
@@ -18,8 +26,9 @@ import statistics
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,15 +37,16 @@ import click
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 from _card import Clocks, TimedCard, the_card
+from _checks import Checks
 from _cudasw4 import KINDS, Cudasw4
-from _data import LENGTHS, Records, equals, families, peptides, queries, write
+from _data import LENGTHS, Proteins, equals, families, peptides, queries, write_fasta
 from _report import kept_figures, run, save, table
 from _scan import Limits, Scan, limits
 
 from swdual import Database
+from swdual.sequences import synthesis
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.records import as_sequences
-from swdual.sequences.sequence import Sequence
 
 TOP = 10
 SEARCH = ["--gapopen", "11", "--gapextend", "1", "-k", str(TOP), "-f", "6 qseqid sseqid score"]
@@ -67,23 +77,38 @@ class Files(NamedTuple):
     cudasw4: Path
 
 
+def named_files(
+    context: click.Context, parameter: click.Parameter, values: Iterable[str]
+) -> dict[str, Path]:
+    """Return the files of NAME=FILE."""
+    found = {}
+    for value in values:
+        name, equal, file = value.partition("=")
+        if not (name.isidentifier() and equal and Path(file).is_file()):
+            raise click.BadParameter(f"{value!r} is not NAME=FILE")
+        found[name] = Path(file).absolute()
+    return found
+
+
 @click.command()
 @click.option(
     "--cudasw4",
-    "checkout",
+    "programs",
     type=click.Path(path_type=Path),
-    required=True,
-    help="Folder of CUDASW++4.0.",
+    envvar="CUDASW4",
+    help="Folder of CUDASW++4.0's programs, built; by default $CUDASW4.",
 )
-@click.option("--build", is_flag=True, help="Compile it first.")
-@click.option("--architecture", default="native", help="To compile it for, such as sm_90.")
-@click.option("--databases", default="families,equals,peptides")
+@click.option("--databases", help="By default --fasta's, or families,equals,peptides.")
+@click.option(
+    "--fasta", multiple=True, callback=named_files, help="NAME=FILE: proteins of your own."
+)
 @click.option(
     "--queries",
     "query_file",
     type=click.Path(path_type=Path),
     help="By default twenty made ones, of 144 to 5478 residues.",
 )
+@click.option("--lengths", help="Make queries of these lengths: 144,375.")
 @click.option("--residues", default=200_000_000, help="Of the families.")
 @click.option("--copies", default=1_000_000, help="Of the one sequence.")
 @click.option("--length", default=512, help="Its length.")
@@ -93,11 +118,11 @@ class Files(NamedTuple):
 @click.option("--folder", type=click.Path(path_type=Path), help="Keep and use again what is made.")
 @click.option("--keep", is_flag=True, help="Write bench/results.")
 def main(
-    checkout: Path,
-    build: bool,
-    architecture: str,
-    databases: str,
+    programs: Path | None,
+    databases: str | None,
+    fasta: dict[str, Path],
     query_file: Path | None,
+    lengths: str | None,
     residues: int,
     copies: int,
     length: int,
@@ -108,16 +133,24 @@ def main(
     keep: bool,
 ) -> None:
     card = the_card(number)
-    other = Cudasw4(checkout)
-    if build:
-        other.build(architecture)
-    other.check()
-    made: dict[str, Callable[[], Records]] = {
+    other = None if programs is None else Cudasw4(programs)
+    if other is not None:
+        other.check()
+    made: dict[str, Callable[[], Iterable[Proteins]]] = {
         "families": lambda: families(residues),
+        "large": lambda: families(10 * residues),
         "equals": lambda: equals(copies, length),
         "peptides": lambda: peptides(short),
     }
-    figures = {}
+    default = ",".join(fasta) or "families,equals,peptides"
+    title, checks = f"gpu_cudasw4_{card.short_name}", Checks()
+    every = kept_figures(title).get("databases", {})
+    about = {"device": card.facts(), "repeats": repeats}
+
+    def write(name: str, quiet: bool, figures: dict[str, Any]) -> None:
+        every[name] = figures
+        save(title, {**about, "databases": every}, kept=keep, quiet=quiet)
+
     with ExitStack() as stack:
         if folder is None:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
@@ -125,168 +158,211 @@ def main(
         folder.mkdir(parents=True, exist_ok=True)
         asked = folder / "queries.fasta"
         if query_file is None:
-            write(queries(LENGTHS), asked)
+            wanted = LENGTHS if lengths is None else map(int, lengths.split(","))
+            with asked.open("w") as stream:
+                synthesis.write_fasta(queries(wanted), stream)
         else:
             asked = query_file.absolute()
-        click.echo(f"swdual and CUDASW++4.0 on {card.name}")
-        for name in databases.split(","):
-            files = prepared(name, made[name], folder, asked, other)
-            figures[name] = compared(card, files, other, folder, repeats)
-    title = f"gpu_cudasw4_{card.short_name}"
-    figures = {**kept_figures(title).get("databases", {}), **figures}
-    about = {"device": card.facts(), "repeats": repeats}
-    save(title, {**about, "databases": figures}, kept=keep)
+        beside = "alone" if other is None else "and CUDASW++4.0"
+        click.echo(f"swdual {beside} on {card.name}")
+        for name in (databases or default).split(","):
+            with checks.noted(name):
+                source = fasta.get(name) or made.get(name)
+                if source is None:
+                    raise click.ClickException("no such database")
+                files = prepared(name, source, folder, asked, other)
+                noted = len(checks.notes)
+                comparison = Comparison(card, files, other, folder, checks)
+                for figures in comparison.turns(repeats):
+                    write(name, True, figures | {"notes": checks.notes[noted:]})
+                write(name, False, comparison.figures() | {"notes": checks.notes[noted:]})
+                comparison.show()
+    checks.end()
 
 
 def prepared(
-    name: str, make: Callable[[], Records], folder: Path, asked: Path, other: Cudasw4
+    name: str,
+    source: Path | Callable[[], Iterable[Proteins]],
+    folder: Path,
+    asked: Path,
+    other: Cudasw4 | None,
 ) -> Files:
     """Return a database built for both, made before or now."""
-    fasta, ours = folder / f"{name}.fasta", folder / f"{name}.swdual"
-    theirs = folder / name / "db"
-    if not ours.exists():
-        count, residues = write(make(), fasta)
-        click.echo(f"{name}: {count} sequences, {residues} residues")
-        other.makedb(fasta, theirs)
-        run([sys.executable, "-m", "swdual", "makedb", str(fasta), str(ours)], folder)
+    ours, theirs = folder / f"{name}.swdual", folder / name / "db"
+    todo = [] if ours.exists() else [ours]
+    if other is not None and not theirs.parent.exists():
+        todo.append(theirs)
+    if todo:
+        fasta = source if isinstance(source, Path) else folder / f"{name}.fasta"
+        if not isinstance(source, Path):
+            write_fasta(source(), fasta)
+        if other is not None and theirs in todo:
+            other.makedb(fasta, theirs)
+        if ours in todo:
+            run([sys.executable, "-m", "swdual", "makedb", str(fasta), str(ours)], folder)
+        if not isinstance(source, Path):
+            fasta.unlink()
     return Files(name, asked, ours, theirs)
 
 
-def compared(
-    card: TimedCard, files: Files, other: Cudasw4, folder: Path, repeats: int
-) -> dict[str, Any]:
-    """Measure both on one database, check that they agree, and print what they took."""
-    asked = list(as_sequences(files.queries, PROTEIN))
-    codes = [query.codes for query in asked]
-    found: dict[str, list[Times]] = {}
-    database, clocks = Database.open(files.swdual), Clocks(card)
-    with card.select(), clocks:
-        scan = Scan(database, card, TOP)
-        best = scan.everything(codes)
-        expected = scan.expected(codes, best)
-        for turn in range(repeats + 1):
-            turns = {
-                BATCH: lambda: batch(scan, codes, expected, files, folder, asked),
-                **{kind: lambda kind=kind: theirs(other, kind, files, best) for kind in KINDS},
-                SINGLE: lambda: singles(scan, codes, expected),
-            }
-            for name, measure in turns.items():
-                times = measure()
-                if turn > 0:
-                    found.setdefault(name, []).append(times)
-        kernels = {
-            kind: other.kernel_seconds(kind, files.queries, files.cudasw4, TOP) for kind in KINDS
+class Comparison:
+    """Both programs on one database.
+
+    Parameters
+    ----------
+    card, files, other, folder, checks
+        Where what is compared, where files go, and what notes unlike scores.
+    """
+
+    def __init__(
+        self, card: TimedCard, files: Files, other: Cudasw4 | None, folder: Path, checks: Checks
+    ) -> None:
+        self._card, self._files, self._other = card, files, other
+        self._folder, self._checks = folder, checks
+        self._asked = list(as_sequences(files.queries, PROTEIN))
+        self._codes = [query.codes for query in self._asked]
+        self._database, self._clocks = Database.open(files.swdual), Clocks(card)
+        lengths = [len(query) for query in self._codes]
+        self._limits = {
+            name: limits(card, self._database, lengths, 1.0, pairs=name == BATCH)
+            for name in (BATCH, SINGLE)
         }
-    lengths = [len(query) for query in codes]
-    bounds = {
-        BATCH: limits(card, database, lengths, clocks.hertz, pairs=True),
-        SINGLE: limits(card, database, lengths, clocks.hertz, pairs=False),
-    }
-    facts = {"sequences": len(database), "residues": database.residues}
-    return shown(files.name, facts, asked, found, kernels, bounds, clocks)
+        self._found: dict[str, list[Times]] = {}
+        self._kernels: dict[str, float | None] = {}
 
+    def turns(self, repeats: int) -> Iterable[dict[str, Any]]:
+        """Measure, and yield the figures so far after every turn; what fails once is left out."""
+        with self._card.select(), self._clocks:
+            scan = Scan(self._database, self._card, TOP)
+            best = scan.everything(self._codes)
+            expected = scan.expected(self._codes, best)
+            left = {BATCH: partial(self._batch, scan, expected)}
+            if self._other is not None:
+                left |= {kind: partial(self._theirs, self._other, kind, best) for kind in KINDS}
+            left[SINGLE] = partial(self._singles, scan, expected)
+            for turn in range(repeats + 1):
+                for name, measure in [*left.items()]:
+                    times = None
+                    with self._checks.noted(f"{self._files.name}, {name}"):
+                        times = measure()
+                    if times is None:
+                        del left[name]
+                    elif turn > 0:
+                        self._found.setdefault(name, []).append(times)
+                if turn > 0:
+                    yield self.figures()
+            for kind in left.keys() & KINDS.keys():
+                with self._checks.noted(f"{self._files.name}, kernels of {kind}"):
+                    self._kernels[kind] = self._other and self._other.kernel_seconds(
+                        kind, self._files.queries, self._files.cudasw4, TOP
+                    )
 
-def batch(
-    scan: Scan,
-    codes: list[bytes],
-    expected: list[list[int]],
-    files: Files,
-    folder: Path,
-    asked: list[Sequence],
-) -> Times:
-    """Run swdual with all queries at once: in this process, and as a process of its own."""
-    scanned = scan.scan(codes)
-    _same(scanned.scores, expected, "swdual's scan")
-    output = folder / "hits.tsv"
-    command = [
-        *(sys.executable, "-m", "swdual", "search", str(files.queries), str(files.swdual)),
-        *("--device", f"cuda:{scan.card.number}", *SEARCH, "-o", str(output), "--force"),
-    ]
-    started = time.perf_counter()
-    run(command, folder)
-    wall = time.perf_counter() - started
-    scores: dict[str, list[int]] = {query.id: [] for query in asked}
-    for line in output.read_text().splitlines():
-        query, _, score = line.split("\t")
-        scores[query].append(int(score))
-    clear = [
-        [score for score in wanted if score >= scan.cutoff(query) + MARGIN]
-        for query, wanted in zip(codes, expected, strict=True)
-    ]
-    reported = [each[: len(wanted)] for each, wanted in zip(scores.values(), clear, strict=True)]
-    _same(reported, clear, "swdual")
-    return Times(scanned.kernel_seconds, scanned.seconds, wall, [])
+    def _batch(self, scan: Scan, expected: list[list[int]]) -> Times:
+        """Run swdual with all queries at once: in this process, and as a process of its own."""
+        name = self._files.name
+        scanned = scan.scan(self._codes)
+        self._checks.compare(scanned.scores, expected, f"{name}: swdual's scan")
+        output = self._folder / "hits.tsv"
+        command = [
+            *(sys.executable, "-m", "swdual", "search"),
+            *(str(self._files.queries), str(self._files.swdual)),
+            *("--device", f"cuda:{scan.card.number}", *SEARCH, "-o", str(output), "--force"),
+        ]
+        started = time.perf_counter()
+        run(command, self._folder)
+        wall = time.perf_counter() - started
+        scores: dict[str, list[int]] = {query.id: [] for query in self._asked}
+        for line in output.read_text().splitlines():
+            query, _, score = line.split("\t")
+            scores[query].append(int(score))
+        clear = [
+            [score for score in wanted if score >= scan.cutoff(query) + MARGIN]
+            for query, wanted in zip(self._codes, expected, strict=True)
+        ]
+        reported = [
+            each[: len(wanted)] for each, wanted in zip(scores.values(), clear, strict=True)
+        ]
+        self._checks.compare(reported, clear, f"{name}: swdual")
+        return Times(scanned.kernel_seconds, scanned.seconds, wall, [])
 
+    def _singles(self, scan: Scan, expected: list[list[int]]) -> Times:
+        """Run swdual with one query after the other, as CUDASW++4.0 does."""
+        scanned = [scan.scan([query]) for query in self._codes]
+        found = [each.scores[0] for each in scanned]
+        self._checks.compare(found, expected, f"{self._files.name}: swdual, one by one,")
+        scans = [each.seconds for each in scanned]
+        return Times(sum(each.kernel_seconds for each in scanned), sum(scans), 0.0, scans)
 
-def singles(scan: Scan, codes: list[bytes], expected: list[list[int]]) -> Times:
-    """Run swdual with one query after the other, as CUDASW++4.0 does."""
-    scanned = [scan.scan([query]) for query in codes]
-    _same([each.scores[0] for each in scanned], expected, "swdual, one by one,")
-    scans = [each.seconds for each in scanned]
-    return Times(sum(each.kernel_seconds for each in scanned), sum(scans), 0.0, scans)
+    def _theirs(self, other: Cudasw4, kind: str, best: list[list[int]]) -> Times:
+        """Run CUDASW++4.0."""
+        outcome = other.run(kind, self._files.queries, self._files.cudasw4, TOP)
+        self._checks.compare(outcome.scores, best, f"{self._files.name}: CUDASW++4.0 {kind}")
+        return Times(None, sum(outcome.scans), outcome.seconds, outcome.scans)
 
+    def _bound(self, program: str) -> Limits:
+        """Return the limits of a program at the clock that was measured."""
+        found = self._limits.get(program, NO_LIMITS)
+        if found.operations is None:
+            return found
+        return found._replace(operations=found.operations / self._clocks.hertz)
 
-def theirs(other: Cudasw4, kind: str, files: Files, best: list[list[int]]) -> Times:
-    """Run CUDASW++4.0."""
-    outcome = other.run(kind, files.queries, files.cudasw4, TOP)
-    _same(outcome.scores, best, f"CUDASW++4.0 {kind}")
-    return Times(None, sum(outcome.scans), outcome.seconds, outcome.scans)
+    def _kernel_seconds(self, program: str) -> float | None:
+        measured = [x.kernels for x in self._found[program] if x.kernels is not None]
+        return statistics.median(measured) if measured else self._kernels.get(program)
 
+    def _each(self, program: str) -> list[float]:
+        """Return the median scan of each query."""
+        runs = zip(*(run.scans for run in self._found[program]), strict=True)
+        return [statistics.median(x) for x in runs]
 
-def _same(found: list[list[int]], expected: list[list[int]], who: str) -> None:
-    if found != expected:
-        pairs = enumerate(zip(found, expected, strict=True))
-        k = next(k for k, (one, other) in pairs if one != other)
-        raise click.ClickException(
-            f"{who} finds other scores for query {k + 1}: {found[k]}, expected {expected[k]}"
+    def figures(self) -> dict[str, Any]:
+        """Return what was measured so far."""
+        return {
+            "sequences": len(self._database),
+            "residues": self._database.residues,
+            "clocks": self._clocks.facts(),
+            "limits": {k: self._bound(k)._asdict() for k in self._limits},
+            "programs": {
+                program: {
+                    "kernels": self._kernel_seconds(program),
+                    "scan": [x.scan for x in runs],
+                    "wall": [x.wall for x in runs],
+                    "scans": self._each(program),
+                }
+                for program, runs in self._found.items()
+            },
+        }
+
+    def show(self) -> None:
+        """Print the tables."""
+        residues = self._database.residues
+        lengths = [len(codes) for codes in self._codes]
+
+        def rate(seconds: float | None) -> float | str:
+            return sum(lengths) * residues / seconds / 1e12 if seconds else "-"
+
+        rows = []
+        for program, runs in self._found.items():
+            scans, bound = [x.scan for x in runs], self._bound(program)
+            rows.append(
+                (program if program not in KINDS else f"CUDASW++4.0 {program}",
+                 rate(bound.memory), rate(bound.operations), rate(self._kernel_seconds(program)),
+                 rate(statistics.median(scans)), rate(max(scans)), rate(min(scans)),
+                 statistics.median(x.wall for x in runs) or "-")
+            )  # fmt: skip
+        click.echo(
+            f"{self._files.name}: {len(self._database)} sequences, {residues} residues; "
+            f"{self._clocks}"
         )
-
-
-def shown(
-    name: str,
-    facts: dict[str, Any],
-    asked: list[Sequence],
-    found: dict[str, list[Times]],
-    kernels: dict[str, float | None],
-    bounds: dict[str, Limits],
-    clocks: Clocks,
-) -> dict[str, Any]:
-    """Print one database's tables; return their figures."""
-    cells = sum(len(query.codes) for query in asked) * facts["residues"]
-
-    def rate(seconds: float | None) -> float | str:
-        return cells / seconds / 1e12 if seconds else "-"
-
-    rows, figures = [], {}
-    for program, runs in found.items():
-        scans, walls = [x.scan for x in runs], [x.wall for x in runs]
-        measured = [x.kernels for x in runs if x.kernels is not None]
-        kernel = statistics.median(measured) if measured else kernels.get(program)
-        wall, bound = statistics.median(walls), bounds.get(program, NO_LIMITS)
-        rows.append(
-            (program if program not in KINDS else f"CUDASW++4.0 {program}",
-             rate(bound.memory), rate(bound.operations), rate(kernel),
-             rate(statistics.median(scans)), rate(max(scans)), rate(min(scans)), wall or "-")
-        )  # fmt: skip
-        each = [statistics.median(x) for x in zip(*(run.scans for run in runs), strict=True)]
-        figures[program] = {"kernels": kernel, "scan": scans, "wall": walls, "scans": each}
-    click.echo(f"{name}: {facts['sequences']} sequences, {facts['residues']} residues; {clocks}")
-    click.echo(f"{len(asked)} queries; the best {TOP} scores are equal; TCUPS, and wall seconds")
-    head = ("program", "by memory", "by operations", "kernels", "scan", "least", "most", "wall")
-    table([head, *rows])
-    columns = [k for k in figures if figures[k]["scans"]]
-    per_query = [
-        (len(query.codes), *(facts["residues"] * len(query.codes) / figures[k]["scans"][number]
-                             / 1e12 for k in columns))
-        for number, query in enumerate(asked)
-    ]  # fmt: skip
-    table([("query", *columns), *per_query])
-    return {
-        **facts,
-        "clocks": clocks.facts(),
-        "limits": {k: bound._asdict() for k, bound in bounds.items()},
-        "programs": figures,
-    }
+        click.echo(f"{len(lengths)} queries, the best {TOP} scores; TCUPS, and wall seconds")
+        head = ("program", "by memory", "by operations", "kernels", "scan", "least", "most", "wall")
+        table([head, *rows])
+        each = {k: scans for k in self._found if (scans := self._each(k))}
+        per_query = [
+            (length, *(length * residues / scans[number] / 1e12 for scans in each.values()))
+            for number, length in enumerate(lengths)
+        ]
+        table([("query", *each), *per_query])
 
 
 if __name__ == "__main__":

@@ -2,10 +2,13 @@
 
     python bench/gpu/kernels.py --keep
 
-Every tile of every kernel on a database of protein families that lies on the card. GCUPS are of
-kernels alone, the second run of `q1_s32` over what overflowed included, padding not counted, as
-CUDA's events tell their time. The limit is what the model (_pipes.py) says of the same launches if
-no multiprocessor ever waits. The scores of a sample are compared with the CPU's.
+Every tile of every kernel that is meant for the card, on a database of protein families that lies
+there; --kernels names others that it can run. GCUPS are of kernels alone, the second run of
+`q1_s32` over what overflowed included, padding not counted, as CUDA's events tell their time. The
+limit is what the model (_pipes.py) says of the same launches if no multiprocessor ever waits.
+
+The scores of a sample are compared with the CPU's. Where they are not the same, or vary, this is
+noted in the figures, and the exit code is 4 in the end. Figures are written after every tile.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 from _card import Clocks, TimedCard, the_card
+from _checks import Checks
 from _data import SCHEME, Sample, codes_of, database_of, families, queries
 from _pipes import CAPABILITIES, seconds
 from _report import save, table
@@ -88,13 +92,14 @@ def limit(
 
 
 def kernels_for(card: TimedCard, names: str | None) -> list[Kernel]:
-    """Return the kernels that the card can run, also if it is not meant to, or those named."""
-    return [
-        kernel
-        for kernel in KERNELS.values()
-        if card.capability_number >= kernel.numbers.capabilities[0]
-        and (names is None or kernel.name in names.split(","))
-    ]
+    """Return the kernels that are meant for the card, or those named that it can run."""
+    found, capability = [], card.capability_number
+    for kernel in KERNELS.values():
+        first, end = kernel.numbers.capabilities
+        wanted = capability < end if names is None else kernel.name in names.split(",")
+        if first <= capability and wanted:
+            found.append(kernel)
+    return found
 
 
 def tiles_for(kernel: Kernel, card: TimedCard, wanted: str | None) -> list[Tile]:
@@ -111,7 +116,7 @@ def tiles_for(kernel: Kernel, card: TimedCard, wanted: str | None) -> list[Tile]
 @click.option("--number", default=0, help="Which GPU.")
 @click.option("--residues", default=100_000_000, help="Size of the database.")
 @click.option("--lengths", default=LENGTHS, help="Lengths of the queries.")
-@click.option("--kernels", "names", help="Kernels, with commas; by default all that run here.")
+@click.option("--kernels", "names", help="Kernels, with commas; by default all meant for the card.")
 @click.option("--tiles", help="Tiles as 16x28, with commas; by default all.")
 @click.option("--sample", default=200, help="Targets whose scores are compared with the CPU's.")
 @click.option("--repeats", default=3)
@@ -132,69 +137,111 @@ def main(
     checked = Sample(database, sample)
     pairs = {n: codes_of([*queries([n]), *queries([n], seed=2)]) for n in wanted}
     known = {n: np.stack([checked.scores(query) for query in pairs[n]]) for n in wanted}
+    checks, clocks = Checks(), Clocks(card)
     measured: dict[tuple[str, Tile, int], list[float]] = {}
-    with card.select(), Clocks(card) as clocks:
+    sampled = len(checked.ordinals)
+
+    def write(quiet: bool) -> None:
+        about = {
+            "device": card.facts(),
+            "clocks": clocks.facts(),
+            "residues": database.residues,
+            "sample": sampled,
+            "notes": checks.notes,
+        }
+        best = [list(map(str, row)) for row in best_tiles(card, database, measured)]
+        found = {"tiles": figures(card, database, clocks, measured), "best": best}
+        save(f"gpu_kernels_{card.short_name}", {**about, **found}, kept=keep, quiet=quiet)
+
+    with card.select(), clocks:
         sweep = Sweep(card, database)
         for kernel in kernels_for(card, names):
             for tile in tiles_for(kernel, card, tiles):
                 sweep.take(kernel, tile)
                 for length in wanted:
+                    who = f"{kernel.name} {tile.lanes}x{tile.columns} with {length} residues"
                     batch = pairs[length][: kernel.queries]
                     _, scores = sweep.run(batch)  # warm; the others are checked with it
-                    if not np.array_equal(scores[:, checked.ordinals], known[length][: len(batch)]):
-                        raise click.ClickException(f"{kernel.name} {tile}: wrong scores")
-                    for _ in range(repeats):
-                        time, again = sweep.run(batch)
-                        if not np.array_equal(again, scores):
-                            raise click.ClickException(f"{kernel.name} {tile}: scores vary")
-                        measured.setdefault((kernel.name, tile, length), []).append(time)
-    report(card, database, clocks, measured, len(checked.ordinals), keep)
+                    runs = [sweep.run(batch) for _ in range(repeats)]
+                    right = checks.compare(
+                        scores[:, checked.ordinals].tolist(), known[length][: len(batch)].tolist(),
+                        who,
+                    )  # fmt: skip
+                    if not all(np.array_equal(again, scores) for _, again in runs):
+                        checks.note(f"{who}: scores vary")
+                        right = False
+                    if right:
+                        measured[kernel.name, tile, length] = [time for time, _ in runs]
+                write(quiet=True)
+    show(card, database, clocks, measured, sampled)
+    write(quiet=False)
+    checks.end()
 
 
-def report(
+def rate_of(database: Database, key: tuple[str, Tile, int], time: float) -> float:
+    """Return GCUPS."""
+    return KERNELS[key[0]].queries * key[2] * database.residues / 1e9 / time
+
+
+def figures(
+    card: TimedCard,
+    database: Database,
+    clocks: Clocks,
+    measured: dict[tuple[str, Tile, int], list[float]],
+) -> list[dict[str, Any]]:
+    """Return what was measured beside the limits."""
+    found = []
+    for key, times in measured.items():
+        name, tile, length = key
+        found.append(
+            {
+                "kernel": name,
+                "tile": f"{tile.lanes}x{tile.columns}",
+                "threads": tile.threads,
+                "query": length,
+                "gcups": rate_of(database, key, statistics.median(times)),
+                "spread": [rate_of(database, key, time) for time in (max(times), min(times))],
+                "limit": limit(KERNELS[name], tile, length, database, card, clocks.hertz),
+            }
+        )
+    return found
+
+
+def show(
     card: TimedCard,
     database: Database,
     clocks: Clocks,
     measured: dict[tuple[str, Tile, int], list[float]],
     sample: int,
-    keep: bool,
 ) -> None:
     """Print all tiles, then the best for each length beside the chosen ones."""
-    rows, figures, rates = [], [], {}
-    for (name, tile, length), times in measured.items():
-        kernel = KERNELS[name]
-        work = kernel.queries * length * database.residues / 1e9
-        rate = rates[name, tile, length] = work / statistics.median(times)
-        most = limit(kernel, tile, length, database, card, clocks.hertz)
-        share = "-" if most is None else f"{rate / most:.0%}"
-        shape = f"{tile.lanes}x{tile.columns}"
-        spread = work / max(times), work / min(times)
-        rows.append((name, shape, length, rate, *spread, most or "-", share))
-        figures.append(
-            {"kernel": name, "tile": shape, "threads": tile.threads, "query": length,
-             "gcups": rate, "spread": spread, "limit": most}
+    rows = []
+    for each in figures(card, database, clocks, measured):
+        most = each["limit"]
+        share = "-" if most is None else f"{each['gcups'] / most:.0%}"
+        rows.append(
+            (each["kernel"], each["tile"], each["query"], each["gcups"], *each["spread"],
+             most or "-", share)
         )  # fmt: skip
     click.echo(f"swdual on {card.name}; {clocks}")
     click.echo(
-        f"{len(database)} sequences, {database.residues} residues; the scores of {sample} of them "
-        "are the CPU's, and all are the same in all runs"
+        f"{len(database)} sequences, {database.residues} residues; in the figures below, the "
+        f"scores of {sample} of them are the CPU's, and all are the same in all runs"
     )
     head = ("kernel", "tile", "query", "GCUPS", "least", "most", "limit", "of it")
     table([head, *rows])
-    best = best_tiles(card, database, rates)
+    best = best_tiles(card, database, measured)
     table([("kernel", "query", "best", "GCUPS", "chosen", "GCUPS", "less"), *best])
-    bound = memory_limits(card, database, sorted({length for _, _, length in rates}))
+    bound = memory_limits(card, database, sorted({length for _, _, length in measured}))
     table([("query", "memory allows GCUPS, one query", "two"), *bound])
-    about = {"device": card.facts(), "clocks": clocks.facts(), "residues": database.residues}
-    found = {"tiles": figures, "best": [list(map(str, row)) for row in best]}
-    save(f"gpu_kernels_{card.short_name}", {**about, **found}, kept=keep)
 
 
 def best_tiles(
-    card: TimedCard, database: Database, rates: dict[tuple[str, Tile, int], float]
+    card: TimedCard, database: Database, measured: dict[tuple[str, Tile, int], list[float]]
 ) -> list[tuple[Any, ...]]:
     """Return, for each kernel and length, the best tile and the one that swdual would choose."""
     mean, rows = database.residues / len(database), []
+    rates = {key: rate_of(database, key, statistics.median(x)) for key, x in measured.items()}
     for name, length in dict.fromkeys((name, length) for name, _, length in rates):
         here = {tile: rate for (k, tile, n), rate in rates.items() if (k, n) == (name, length)}
         best = max(here, key=here.__getitem__)

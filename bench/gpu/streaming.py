@@ -2,16 +2,26 @@
 
     python bench/gpu/streaming.py --keep
 
-First a database of three times the memory limit beside the same database on the card, with one
+The database is a file. First it is scanned from there, once each time: with the file in the page
+cache of the system, and after it was dropped from there as far as the system does that. Then a
+database of three times the memory limit is scanned beside the same database on the card, with one
 query and with eight, by turns, warm. The limit is the rate at which residues can be sent, measured
 here, or that of the kernels. Then whole searches, on the GPU alone and on GPU and CPUs.
+
+Unlike scores are noted in the figures, and the exit code is 4 in the end. Figures are written after
+every part.
 """
 
 from __future__ import annotations
 
+import ctypes
+import mmap
+import os
 import sys
+import tempfile
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +31,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 from _card import Clocks, TimedCard, the_card
-from _data import codes_of, database_of, families, queries
+from _checks import Checks
+from _data import codes_of, families, queries, write_database
 from _report import in_turn, save, table
 from _scan import Scan, Scanned, limits
 
@@ -38,59 +49,81 @@ TARGETS = 10
 
 @click.command()
 @click.option("--number", default=0, help="Which GPU.")
-@click.option("--residues", default=250_000_000, help="Of the families in the database.")
-@click.option("--copies", default=6, help="How often the database holds them.")
+@click.option("--residues", default=1_500_000_000, help="Size of the database.")
 @click.option("--times", default=3.0, help="The database in memory limits.")
 @click.option("--length", default=375, help="Residues of a query.")
 @click.option("--counts", default="1,8", help="Numbers of queries.")
 @click.option("--searched", default=8, help="Queries of the whole searches.")
 @click.option("--planner", default="dual", help="Of the search on GPU and CPUs.")
 @click.option("--repeats", default=5)
+@click.option("--folder", type=click.Path(path_type=Path), help="Keep and use again what is made.")
 @click.option("--keep", is_flag=True, help="Write bench/results.")
 def main(
     number: int,
     residues: int,
-    copies: int,
     times: float,
     length: int,
     counts: str,
     searched: int,
     planner: str,
     repeats: int,
+    folder: Path | None,
     keep: bool,
 ) -> None:
-    card = the_card(number)
-    database = database_of(families(residues), copies)
+    card, checks = the_card(number), Checks()
     numbers = [int(count) for count in counts.split(",")]
-    limit = int(database.residues / times)
-    click.echo(
-        f"swdual on {card.name}: {len(database)} sequences, {database.residues} residues, "
-        f"memory limit {limit / 1e6:.0f} MB"
-    )
-    with card.select(), Clocks(card) as clocks:
-        copied, sent = rates_of_copies(card)
-        click.echo(f"to pinned memory {copied / 1e9:.1f} GB/s, from there to the card "
-                   f"{sent / 1e9:.1f} GB/s")  # fmt: skip
-        streamed = streaming(card, database, numbers, length, limit, repeats, min(copied, sent))
-        searches = hybrid(number, database, searched, length, planner, repeats)
-    for each in streamed:
-        lengths = [length] * each["queries"]
-        bound = limits(card, database, lengths, clocks.hertz, pairs=True)
-        cells = sum(lengths) * database.residues / 1e9
-        each["by operations"] = bound.operations and cells / bound.operations
-        each["by memory"] = cells / bound.memory
-    shown(streamed, searches, searched * length * database.residues / 1e9)
-    click.echo(str(clocks))
-    about = {
-        "device": card.facts(),
-        "clocks": clocks.facts(),
-        "sequences": len(database),
-        "residues": database.residues,
-        "limit_bytes": limit,
-        "bytes_a_second": {"to pinned memory": copied, "to the card": sent},
-    }
-    figures = {"streaming": streamed, "searches": searches, "planner": planner}
-    save(f"gpu_streaming_{card.short_name}", {**about, **figures}, kept=keep)
+    with ExitStack() as stack:
+        if folder is None:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"families{residues}.swdual"
+        if not path.exists():
+            part = path.with_suffix(".part")
+            write_database(families(residues), part)
+            part.rename(path)
+        database, clocks = Database.open(path), Clocks(card)
+        stack.callback(database.close)
+        limit = int(database.residues / times)
+        click.echo(
+            f"swdual on {card.name}: {len(database)} sequences, {database.residues} residues, "
+            f"memory limit {limit / 1e6:.0f} MB"
+        )
+        figures: dict[str, Any] = {
+            "device": card.facts(),
+            "sequences": len(database),
+            "residues": database.residues,
+            "limit_bytes": limit,
+            "planner": planner,
+        }
+
+        def write(name: str, part: Any) -> None:
+            figures.update({name: part, "clocks": clocks.facts(), "notes": checks.notes})
+            save(f"gpu_streaming_{card.short_name}", figures, kept=keep, quiet=True)
+
+        with card.select(), clocks:
+            copied, sent = rates_of_copies(card)
+            write("bytes_a_second", {"to pinned memory": copied, "to the card": sent})
+            click.echo(f"to pinned memory {copied / 1e9:.1f} GB/s, from there to the card "
+                       f"{sent / 1e9:.1f} GB/s")  # fmt: skip
+            read = from_file(card, path, length, limit, repeats, checks)
+            write("from the file", read)
+            show_reading(read)
+            streamed = streaming(
+                card, database, numbers, length, limit, repeats, min(copied, sent), checks
+            )
+            for each in streamed:
+                lengths = [length] * each["queries"]
+                bound = limits(card, database, lengths, clocks.hertz, pairs=True)
+                cells = sum(lengths) * database.residues / 1e9
+                each["by operations"] = bound.operations and cells / bound.operations
+                each["by memory"] = cells / bound.memory
+            write("streaming", streamed)
+            show_streaming(streamed)
+            searches = hybrid(number, database, searched, length, planner, repeats, checks)
+            write("searches", searches)
+            show_searches(searches, searched * length * database.residues / 1e9)
+        click.echo(str(clocks))
+    checks.end()
 
 
 def rates_of_copies(card: TimedCard) -> tuple[float, float]:
@@ -119,6 +152,71 @@ def rates_of_copies(card: TimedCard) -> tuple[float, float]:
     return found["copied"]["median"], found["sent"]["median"]
 
 
+def drop_from_cache(path: Path) -> None:
+    """Ask the system to drop a file from its page cache; nobody may have mapped it."""
+    with path.open("rb") as stream:
+        os.fsync(stream.fileno())
+        os.posix_fadvise(stream.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def share_cached(path: Path) -> float:
+    """Return the share of a file's pages that are in the page cache."""
+    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        held = np.frombuffer(data, np.uint8)
+        pages = np.zeros(-(-len(held) // mmap.PAGESIZE), np.uint8)
+        libc = ctypes.CDLL(None, use_errno=True)
+        place, size = ctypes.c_void_p(held.ctypes.data), ctypes.c_size_t(len(held))
+        failed = libc.mincore(place, size, ctypes.c_void_p(pages.ctypes.data))
+        del held  # a map that is in use cannot be closed
+    if failed:
+        raise OSError(ctypes.get_errno(), f"{path}: mincore failed")
+    return float((pages & 1).mean())
+
+
+def read_whole(path: Path) -> None:
+    """Read a file, so that it is in the page cache if there is room."""
+    with path.open("rb", buffering=0) as stream:
+        while stream.read(64 << 20):
+            pass
+
+
+def from_file(
+    card: TimedCard, path: Path, length: int, limit: int, repeats: int, checks: Checks
+) -> dict[str, list[dict[str, float]]]:
+    """Measure the first scan of a file with one query, which reads all of it, by turns."""
+    (query,) = codes_of(queries([length]))
+    states = {"page cache warm": read_whole, "page cache cold": drop_from_cache}
+    found: dict[str, list[dict[str, float]]] = {state: [] for state in states}
+    expected: list[list[int]] = []
+    for turn in range(repeats + 1):
+        for state, prepare in states.items():
+            prepare(path)
+            cached = share_cached(path)
+            database = Database.open(path)
+            scanned = Scan(database, card, TARGETS, limit).scan([query])
+            size = database.residues
+            database.close()
+            expected = expected or scanned.scores
+            checks.compare(scanned.scores, expected, f"a scan with the {state}")
+            if turn > 0:  # the first compiles the kernels
+                found[state].append(
+                    {"cached": cached, "seconds": scanned.seconds,
+                     "residues a second": size / scanned.seconds,
+                     "gcups": size * length / scanned.seconds / 1e9}
+                )  # fmt: skip
+    return found
+
+
+def show_reading(read: dict[str, list[dict[str, float]]]) -> None:
+    """Print the scans of the file."""
+    rows = []
+    for state, runs in read.items():
+        middle = sorted(runs, key=lambda run: run["seconds"])[len(runs) // 2]
+        rate = middle["residues a second"] / 1e9
+        rows.append((state, f"{middle['cached']:.0%}", middle["seconds"], rate, middle["gcups"]))
+    table([("from the file", "cached", "seconds", "G residues a second", "GCUPS"), *rows])
+
+
 def streaming(
     card: TimedCard,
     database: Database,
@@ -127,6 +225,7 @@ def streaming(
     limit: int,
     repeats: int,
     rate: float,
+    checks: Checks,
 ) -> list[dict[str, Any]]:
     """Measure scans of a database that lies on the card, and of one that passes through."""
     codes = codes_of(queries([length] * max(numbers)))
@@ -150,9 +249,10 @@ def streaming(
     times = in_turn(measures, repeats)
     figures = []
     for count in numbers:
-        same = [found.scores for name in scans for found in results[name, count]]
-        if any(scores != same[0] for scores in same):
-            raise click.ClickException("streamed and resident databases give unlike scores")
+        for name in scans:
+            for found in results[name, count]:
+                right = results["resident", count][0].scores
+                checks.compare(found.scores, right, f"{name}, {count} together: a scan")
         cells = count * length * database.residues
         resident, streamed = (times[f"{name} {count}"] for name in scans)
         uploaded = max(found.uploaded for found in results["streamed", count][1:])
@@ -170,7 +270,13 @@ def streaming(
 
 
 def hybrid(
-    number: int, database: Database, count: int, length: int, planner: str, repeats: int
+    number: int,
+    database: Database,
+    count: int,
+    length: int,
+    planner: str,
+    repeats: int,
+    checks: Checks,
 ) -> dict[str, dict[str, float]]:
     """Measure whole searches on the GPU alone, and on GPU and CPUs."""
     records = {f"q{k}": text for k, (_, text) in enumerate(queries([length] * count))}
@@ -195,15 +301,13 @@ def hybrid(
     for warm in measures.values():
         warm()
     times = in_turn(measures, repeats)
-    everything = [hits for runs in found.values() for hits in runs]
-    if any(hits != everything[0] for hits in everything):
-        raise click.ClickException("searches with and without CPUs differ")
+    for device, runs in found.items():
+        for hits in runs:
+            checks.compare(hits, found[f"cuda:{number}"][0], f"a search on {device}")
     return times
 
 
-def shown(
-    streamed: list[dict[str, Any]], searches: dict[str, dict[str, float]], cells: float
-) -> None:
+def show_streaming(streamed: list[dict[str, Any]]) -> None:
     """Print what was measured beside what is possible."""
     rows = [
         (x["queries"], x["by memory"], x["by operations"] or "-", x["resident"]["median"],
@@ -213,6 +317,10 @@ def shown(
     click.echo("GCUPS of a database on the card, and of one that is sent to it as far as needed")
     head = ("queries", "by memory", "by operations", "resident", "streamed", "ratio", "at most")
     table([(*head, "MB sent"), *rows])
+
+
+def show_searches(searches: dict[str, dict[str, float]], cells: float) -> None:
+    """Print the whole searches."""
     times = searches.items()
     whole = [(k, t["median"], t["min"], t["max"], cells / t["median"]) for k, t in times]
     table([("search", "seconds", "least", "most", "GCUPS"), *whole])

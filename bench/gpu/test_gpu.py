@@ -6,6 +6,8 @@ in the machine code, and so are those that the model counts.
 
 from __future__ import annotations
 
+import importlib.util
+import json
 import os
 import re
 import shutil
@@ -14,24 +16,26 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 pytest.importorskip("cuda.bindings.nvrtc", reason="needs NVRTC: pip install '.[dev]'")
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))  # before scripts with other `kernels`
 from kernels import emulator, nvrtc, sass
-from swdual.backends import cuda
+from swdual import Database
 from swdual.backends.cuda.kernels import KERNELS, sources
+from swdual.sequences.alphabet import PROTEIN
+from swdual.sequences.records import as_sequences
 
 pytestmark = pytest.mark.bench
 
 FOLDER = Path(__file__).parent
-SCRIPTS = ["instructions.py", "kernels.py", "cudasw4.py", "streaming.py"]
 
 
-def start(*arguments, path=None):
+def start(*arguments, path=None, **variables):
     """Run a script of this folder; programs are looked for in `path` first."""
-    environment = dict(os.environ)
+    environment = {**os.environ, **{name: str(value) for name, value in variables.items()}}
     if path is not None:
         environment["PATH"] = f"{path}:{environment['PATH']}"
     return subprocess.run(
@@ -40,12 +44,17 @@ def start(*arguments, path=None):
     )  # fmt: skip
 
 
-def emulated(*arguments, path=None):
+def emulated(*arguments, path=None, **variables):
     """Run a script on the stand-in; return the cells of each line that it prints."""
     emulator.need()
-    done = start(FOLDER / "emulated.py", *arguments, path=path)
+    done = start(FOLDER / "emulated.py", *arguments, path=path, **variables)
     assert done.returncode == 0, done.stderr
-    return [re.split(r"\s{2,}", line.strip()) for line in done.stdout.splitlines()]
+    return cells_of(done.stdout)
+
+
+def cells_of(text):
+    """Return the cells of each line of a table."""
+    return [re.split(r"\s{2,}", line.strip()) for line in text.splitlines()]
 
 
 def program(path, text):
@@ -54,26 +63,57 @@ def program(path, text):
     path.chmod(0o755)
 
 
-@pytest.fixture(scope="module")
-def model():
-    """The model, from a folder whose `kernels` is not that of the tests."""
-    import importlib.util
-
-    specification = importlib.util.spec_from_file_location("pipes", FOLDER / "_pipes.py")
+def load(name):
+    """Load a module from a folder whose `kernels` is not that of the tests."""
+    specification = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module
 
 
-@pytest.mark.parametrize("script", SCRIPTS)
-def test_without_a_gpu_a_script_says_in_one_line_why_it_does_nothing(script):
-    if cuda.why_not() is None:
-        pytest.skip("there is a GPU")
-    more = ["--cudasw4", "nowhere"] if script == "cudasw4.py" else []
-    done = start(FOLDER / script, *more)
-    assert done.returncode == 3
-    assert done.stdout == ""
-    assert done.stderr == f"nothing is measured: {cuda.why_not()}\n"
+@pytest.fixture(scope="module")
+def model():
+    """The model of the pipes."""
+    return load("_pipes")
+
+
+def results(folder):
+    """Return the figures that a script wrote."""
+    (path,) = folder.glob("*/gpu_*.json")
+    return json.loads(path.read_text())
+
+
+def test_made_databases_are_what_their_fasta_says(tmp_path, monkeypatch):
+    """Families of several pools, copies of one sequence, and peptides."""
+    data = load("_data")
+    monkeypatch.setattr(data, "POOL", 3000)
+    made = {
+        "families": lambda: data.families(20_000),
+        "equals": lambda: data.equals(70, 61),
+        "peptides": lambda: data.peptides(200),
+    }
+    found = {}
+    for name, make in made.items():
+        path = tmp_path / name
+        data.write_fasta(make(), path)
+        records = [(each.title, each.codes) for each in as_sequences(path, PROTEIN)]
+        database = data.database_of(make())
+        titles = [database[number].title for number in range(len(database))]
+        assert list(zip(titles, database.codes(range(len(database))), strict=True)) == records
+        data.write_database(make(), path)
+        with Database.open(path) as written:
+            assert written.codes(range(len(written))) == [codes for _, codes in records]
+        found[name] = [codes for _, codes in records]
+        assert titles == [f"s{number:09d}" for number in range(len(records))]
+    assert 20_000 <= sum(map(len, found["families"])) < 20_000 + len(found["families"][-1])
+    whole = next(iter(data.families(3000)))
+    pool = len(whole.lengths)
+    places = np.frombuffer(b"".join(found["families"][pool : 2 * pool]), np.uint8) == whole.codes
+    assert 0.45 < places.mean() < 0.65  # half stays, and some of the others are drawn as they were
+    assert set(found["equals"]) == {found["equals"][0]}
+    assert [len(found["equals"]), len(found["equals"][0])] == [70, 61]
+    assert len(found["peptides"]) == 200
+    assert {8, 50} <= {*range(8, 51)} >= set(map(len, found["peptides"]))
 
 
 def test_instructions_that_share_a_pipe_correct_the_model():
@@ -114,32 +154,42 @@ import emulated
 from swdual.backends.cuda.slot import Slot
 true = Slot.scores
 Slot.scores = lambda slot, number: true(slot, number) + 1
-emulated.main("kernels.py", "--residues", "3000", "--kernels", "q1_s32", "--tiles", "8x16")
+emulated.main("kernels.py", "--residues", "3000", "--kernels", "q1_s32", "--tiles", "8x16,8x20",
+              "--lengths", "50", "--repeats", "1", "--keep")
 """
 
 
-def test_the_sweep_refuses_scores_that_are_not_the_cpus():
+def test_the_sweep_notes_scores_that_are_not_the_cpus(tmp_path):
+    """And goes on; such tiles have no figures."""
     emulator.need()
-    done = start("-c", WRONG.format(folder=str(FOLDER)))
-    assert done.returncode == 1
-    assert "wrong scores" in done.stderr
+    script = WRONG.format(folder=str(FOLDER))
+    done = start("-c", script, SWDUAL_BENCH_RESULTS=tmp_path)
+    assert done.returncode == 4, done.stderr
+    figures = results(tmp_path)
+    assert figures["tiles"] == []
+    assert len(figures["notes"]) == 2
+    for note, tile in zip(figures["notes"], ("8x16", "8x20"), strict=True):
+        assert note.startswith(f"q1_s32 {tile} with 50 residues finds ")
+        assert f"noted: {note}\n" in done.stderr
 
 
 SMI = """
-import sys, time
+import os, sys, time
 assert "--id=0" in sys.argv
-while True:
+parent = os.getppid()
+while os.getppid() == parent:
     print("345, 2619, 100.00, 40, 0", flush=True)
     print("1980, 2619, 650.50, 61, 100", flush=True)
     time.sleep(0.01)
 """
 
 ALIGN = """
-import json, sys
-from pathlib import Path
+import os, signal, sys
 sys.path.insert(0, {root!r})
 import swdual
 options = dict(zip(sys.argv, sys.argv[1:]))
+if "/{deadly}/" in options["--db"]:
+    os.kill(os.getppid(), signal.SIGKILL)
 assert [options[name] for name in ("--mat", "--gop", "--gex")] == ["blosum62", "-12", "-1"]
 assert {{"--uploadFull", "--prefetchDBFile"}} <= set(sys.argv)
 queries = swdual.search(options["--query"], options["--db"], gap_open=11, gap_extend=1, threads=1,
@@ -158,13 +208,6 @@ import shutil, sys
 shutil.copy(sys.argv[1], sys.argv[2])
 """
 
-MAKEFILE = """
-release:
-\techo $(NVCC_FLAGS) > flags
-\tcp align.py align
-\tcp makedb.py makedb
-"""
-
 NSYS = """
 import subprocess, sys
 if sys.argv[1] == "profile":
@@ -178,16 +221,16 @@ else:
 
 
 @pytest.fixture
-def checkout(tmp_path):
+def programs(tmp_path):
     """Return what writes a folder in the place of CUDASW++4.0's, and programs beside it."""
 
-    def written(wrong=0):
-        folder, beside = tmp_path / "checkout", tmp_path / "bin"
+    def written(wrong=0, deadly="none"):
+        folder, beside = tmp_path / "cudasw4", tmp_path / "bin"
         folder.mkdir()
         beside.mkdir()
-        program(folder / "align.py", ALIGN.format(root=str(FOLDER.parents[1]), wrong=wrong))
-        program(folder / "makedb.py", MAKEDB)
-        (folder / "Makefile").write_text(MAKEFILE)
+        text = ALIGN.format(root=str(FOLDER.parents[1]), wrong=wrong, deadly=deadly)
+        program(folder / "align", text)
+        program(folder / "makedb", MAKEDB)
         program(beside / "nsys", NSYS)
         program(beside / "nvidia-smi", SMI)
         return folder, beside
@@ -199,9 +242,8 @@ def side_by_side(folder, databases):
     queries = folder.parent / "queries.fasta"
     queries.write_text(QUERIES)
     return [
-        *("cudasw4.py", "--cudasw4", folder, "--build", "--architecture", "sm_90"),
-        *("--databases", databases, "--queries", queries, "--residues", "4000"),
-        *("--copies", "20", "--length", "60", "--peptides", "30", "--repeats", "1"),
+        *("cudasw4.py", "--databases", databases, "--queries", queries, "--residues", "4000"),
+        *("--copies", "20", "--length", "60", "--peptides", "30", "--repeats", "1", "--keep"),
     ]
 
 
@@ -212,37 +254,172 @@ ACDEFGHIKLMNPQRSTVWYACDEFGHIKLMNPQRSTVWY
 """
 
 
-@pytest.mark.skipif(shutil.which("make") is None, reason="no make is installed")
-def test_cudasw4_is_built_called_and_compared(checkout):
-    folder, beside = checkout()
-    lines = emulated(*side_by_side(folder, "equals,peptides"), path=beside)
-    assert (folder / "flags").read_text().startswith("-arch=sm_90 ")
+PROGRAMS = ["swdual, all queries", "half2", "dpx", "swdual, one by one"]
+
+
+def test_cudasw4_is_compared_and_nothing_is_lost_when_the_next_database_kills_the_script(
+    programs, tmp_path
+):
+    folder, beside = programs(deadly="peptides")
+    proteins = (FOLDER.parents[1] / "data" / "proteins.fasta").read_text().split(">")
+    own = tmp_path / "own.fasta"
+    own.write_text(">".join(proteins[:13]))
+    emulator.need()
+    done = start(
+        FOLDER / "emulated.py",
+        *(*side_by_side(folder, "own,peptides"), "--cudasw4", folder, "--fasta", f"own={own}"),
+        path=beside,
+        SWDUAL_BENCH_RESULTS=tmp_path,
+    )
+    assert done.returncode == -9, done.stderr
+    lines = cells_of(done.stdout)
     rows = [cells for cells in lines if cells[0].startswith(("swdual, ", "CUDASW++4.0 "))]
-    names = ["swdual, all queries", "CUDASW++4.0 half2", "CUDASW++4.0 dpx", "swdual, one by one"]
-    assert [cells[0] for cells in rows] == names * 2
+    names = [name if "," in name else f"CUDASW++4.0 {name}" for name in PROGRAMS]
+    assert [cells[0] for cells in rows] == names
     assert {len(cells) for cells in rows} == {8}
     clocks = "clock 1980 MHz (1980 to 1980), 650 W, 61 C"
-    assert [cells[0].endswith(clocks) for cells in lines].count(True) == 2
-    assert lines.count(["query", "half2", "dpx", "swdual, one by one"]) == 2
+    assert [cells[0].endswith(clocks) for cells in lines].count(True) == 1
+    assert lines.count(["query", "half2", "dpx", "swdual, one by one"]) == 1
+    figures = results(tmp_path)["databases"]
+    assert list(figures) == ["own"]
+    assert figures["own"]["sequences"] == 12
+    assert figures["own"]["notes"] == []
+    assert list(figures["own"]["programs"]) == PROGRAMS
+    assert {figures["own"]["programs"][kind]["kernels"] for kind in ("half2", "dpx")} == {2.0}
 
 
-@pytest.mark.skipif(shutil.which("make") is None, reason="no make is installed")
-def test_other_scores_than_cudasw4s_are_noticed(checkout):
-    folder, beside = checkout(wrong=1)
-    done = start(FOLDER / "emulated.py", *side_by_side(folder, "families"), path=beside)
-    assert done.returncode == 1
-    assert "CUDASW++4.0 dpx finds other scores for query 2" in done.stderr
+def test_other_scores_than_cudasw4s_are_noted_and_the_rest_is_measured(programs, tmp_path):
+    """As is a database that there is not."""
+    folder, beside = programs(wrong=1)
+    emulator.need()
+    done = start(
+        FOLDER / "emulated.py",
+        *side_by_side(folder, "nothing,families"),
+        path=beside,
+        CUDASW4=folder,
+        SWDUAL_BENCH_RESULTS=tmp_path,
+    )
+    assert done.returncode == 4, done.stderr
+    assert "noted: nothing: no such database\n" in done.stderr
+    figures = results(tmp_path)["databases"]
+    assert list(figures) == ["families"]
+    assert list(figures["families"]["programs"]) == PROGRAMS
+    (note,) = figures["families"]["notes"]
+    assert note.startswith("families: CUDASW++4.0 dpx finds ")
+    assert " as score 1 of query 2, expected " in note
 
 
-def test_streamed_and_hybrid_searches_are_measured():
+def test_streamed_and_hybrid_searches_are_measured(tmp_path):
     lines = emulated(
-        *("streaming.py", "--residues", "60000", "--copies", "2", "--length", "50"),
-        *("--counts", "1,2", "--searched", "2", "--repeats", "1", "--times", "2"),
+        *("streaming.py", "--residues", "120000", "--length", "50", "--counts", "1,2"),
+        *("--searched", "2", "--repeats", "1", "--times", "2", "--keep"),
+        SWDUAL_BENCH_RESULTS=tmp_path,
     )
     rows = {name: cells for name, *cells in lines}
+    assert rows["page cache warm"][0] == "100%"
+    assert float(rows["page cache cold"][1]) > 0
     assert float(rows["2"][-1]) > 0.1  # megabytes of the database that were sent again
     assert float(rows["GPU alone"][0]) > 0
     assert float(rows["GPU and CPUs"][0]) > 0
+    figures = results(tmp_path)
+    assert figures["notes"] == []
+    assert {"from the file", "streaming", "searches"} <= figures.keys()
+
+
+STUB = """
+import sys, runpy
+from types import SimpleNamespace
+sys.path.insert(0, {folder!r})
+import _card
+_card.the_card = lambda number: SimpleNamespace(name="stub", short_name="stub", facts=dict)
+sys.executable, *sys.argv = sys.argv[1:]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+SWDUAL = """
+import os, sys
+options = dict(zip(sys.argv, sys.argv[1:]))
+if options["-m"] == "swdual" and sys.argv[3] == "search":
+    if options["--device"] == "cuda:0" and options.get("--gpu-memory-limit") == "{limit}":
+        sys.exit("out of memory")
+    with open(options["-o"], "w") as hits:
+        print(sys.argv[4], options["-f"], options["--device"] == "cpu" and "all" in sys.argv[4],
+              file=hits)
+    with open({log!r}, "a") as log:
+        print(os.environ["SWDUAL_CACHE_DIR"], file=log)
+"""
+
+
+def test_whole_commands_take_turns_and_must_write_the_same(tmp_path):
+    """One fails, and one writes other hits: the others have their times."""
+    python, log = tmp_path / "python", tmp_path / "log"
+    residues = load("_data").database_of(load("_data").families(3000)).residues
+    program(python, SWDUAL.format(limit=residues // 3, log=str(log)))
+    done = start(
+        *("-c", STUB.format(folder=str(FOLDER)), python, FOLDER / "commands.py"),
+        *("--residues", "3000", "--repeats", "2", "--keep"),
+        SWDUAL_BENCH_RESULTS=tmp_path,
+    )
+    assert done.returncode == 4, done.stderr
+    figures = results(tmp_path)
+    times = figures["seconds"]
+    assert len(times.pop("one query, first ever")) == 1
+    assert len(times) == 9
+    assert {len(each) for each in times.values()} == {2}
+    failed, other = figures["notes"]
+    assert failed.startswith("scores, a third in memory: ")
+    assert other == "alignments, CPUs: other hits than those of a command before"
+    first, *caches = log.read_text().splitlines()
+    assert first not in caches
+    assert set(caches) == {os.environ["SWDUAL_CACHE_DIR"]}
+
+
+NCU = """
+import sys
+from pathlib import Path
+options = dict(zip(sys.argv, sys.argv[1:]))
+kernel = '"NW_local_affine"' if "align" in " ".join(sys.argv) else '"q2_s16"'
+if "--import" in options:
+    print("==PROF== Connected")
+    kernel = Path(options["--import"]).read_text()
+    if options["--page"] == "details":
+        print('"ID","Kernel Name","Section Name","Metric Name","Metric Unit","Metric Value","Rule"')
+        print(f'"3",{kernel},"Launch Statistics","Registers Per Thread","register/thread","128",')
+        print(f'"3",{kernel},"GPU Speed Of Light Throughput","Duration","ns","1,234,500",')
+        print(f'"3",{kernel},"GPU Speed Of Light Throughput","","","","a rule, with a comma"')
+    else:
+        print('"ID","Kernel Name","device__attribute_x","sm__inst_executed_pipe_alu.sum"')
+        print('"","","","inst"')
+        print(f'"3",{kernel},"1","2,000"')
+else:
+    assert options["--section"] and options["--launch-count"] == "2"
+    Path(options["--export"] + ".ncu-rep").write_text(kernel)
+"""
+
+
+def test_sections_and_counters_of_ncu_are_figures(programs, tmp_path):
+    folder, beside = programs()
+    program(beside / "ncu", NCU)
+    program(tmp_path / "python", "")
+    done = start(
+        *("-c", STUB.format(folder=str(FOLDER)), tmp_path / "python", FOLDER / "counters.py"),
+        *("--residues", "3000", "--count", "2", "--cudasw4", folder, "--keep"),
+        path=beside,
+        SWDUAL_BENCH_RESULTS=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    figures = results(tmp_path)["launches"]
+    assert list(figures) == ["swdual", "CUDASW++4.0 half2", "CUDASW++4.0 dpx"]
+    assert figures["swdual"]["3"] == {
+        "kernel": "q2_s16",
+        "sections": {
+            "Launch Statistics": {"Registers Per Thread": [128.0, "register/thread"]},
+            "GPU Speed Of Light Throughput": {"Duration": [1234500.0, "ns"]},
+        },
+        "counters": {"sm__inst_executed_pipe_alu.sum": [2000.0, "inst"]},
+    }
+    assert figures["CUDASW++4.0 dpx"]["3"]["kernel"] == "NW_local_affine"
+    assert "1.2345e+06 ns" in done.stdout
 
 
 @pytest.fixture(scope="module")
