@@ -6,7 +6,7 @@
 // take turns of random length.
 //
 // Whatever a kernel may not do is an error, which names the instruction: access outside the arrays
-// or the shared memory or to an odd address, shared words that nobody wrote, or that another warp
+// or the shared memory or to an odd address, words that nobody wrote, shared words that another warp
 // wrote or read since the last barrier, a shuffle that asks a lane which is elsewhere, a wait that
 // never ends.
 
@@ -19,6 +19,7 @@
 #include <cstring>
 #include <memory>
 #include <stdexcept>
+#include <unordered_set>
 #include <vector>
 
 namespace sass {
@@ -26,6 +27,7 @@ namespace sass {
 constexpr int LANES = 32;
 constexpr std::uint32_t ALL = ~0u;
 constexpr int REGISTERS = 320;  // 0 to 254 and the zero register, then the uniform ones
+constexpr std::uint32_t UNWRITTEN = 0xdeadbeef;  // in an array: the kernel has to write it first
 constexpr std::uint64_t MAX_STEPS = 100'000'000;  // of a launch
 
 // One number for each lane.
@@ -102,15 +104,25 @@ inline float float_of(std::uint32_t bits) {
     return number;
 }
 
+inline std::uint32_t word_at(std::uint64_t address) {
+    std::uint32_t word;
+    std::memcpy(&word, reinterpret_cast<const void*>(address), sizeof word);
+    return word;
+}
+
 inline int log2_of(unsigned size) { return __builtin_ctz(size); }
 
 class Interpreter {
 public:
     Interpreter(const Instruction* code, unsigned count, const std::uint32_t* constants,
                 unsigned constant_count, const Region* regions, unsigned region_count,
-                unsigned shared_first, Statistics* statistics, std::uint64_t seed)
+                unsigned shared_first, Statistics* statistics, std::uint8_t* reached,
+                std::uint64_t seed)
         : code_(code), count_(count), regions_(regions), region_count_(region_count),
-          shared_first_(shared_first), statistics_(statistics), random_(seed) {
+          shared_first_(shared_first), statistics_(statistics), reached_(reached), random_(seed) {
+        for (unsigned k = 0; k < region_count; ++k)
+            for (std::uint64_t at = regions[k].first; at + 4 <= regions[k].end; at += 4)
+                if (word_at(at) == UNWRITTEN) unwritten_.insert(at);
         for (unsigned i = 0; i < constant_count; ++i) constants_.push_back(Vector{} + constants[i]);
         for (int i = 0; i < LANES; ++i) lane_bits_[i] = 1u << i, lane_numbers_[i] = i;
     }
@@ -193,6 +205,7 @@ private:
                 fail("more than %llu instructions", static_cast<unsigned long long>(MAX_STEPS));
             place_ = warp.now.place;
             if (place_ >= count_) fail("control leaves the code");
+            reached_[place_] = 1;
             step(warp, code_[place_]);
         }
     }
@@ -641,6 +654,13 @@ private:
                 (std::uint64_t(high[lane]) << 32 | low[lane]) + std::int64_t(it.offset);
             if (address % size) fail_at(warp, lane, "uses an odd address", address);
             if (!known(address, size)) fail_at(warp, lane, "uses what is no array,", address);
+            if (!unwritten_.empty())
+                for (std::uint64_t at = address & ~3; at < address + size; at += 4) {
+                    if (!unwritten_.count(at)) continue;
+                    if (it.operation != STORE_GLOBAL)
+                        fail_at(warp, lane, "reads what nobody wrote,", at);
+                    unwritten_.erase(at);
+                }
             auto* memory = reinterpret_cast<std::uint8_t*>(address);
             if (it.operation == ATOMIC) change(warp, it, lane, memory);
             else move(warp, it, lane, memory, size, it.operation == STORE_GLOBAL);
@@ -835,6 +855,8 @@ private:
     unsigned region_count_, last_region_ = 0;
     unsigned shared_first_;
     Statistics* statistics_;
+    std::uint8_t* reached_;
+    std::unordered_set<std::uint64_t> unwritten_;  // addresses of words
     Random random_;
     std::uint64_t steps_ = 0;
     unsigned budget_ = 0, place_ = 0;
@@ -850,11 +872,12 @@ extern "C" __attribute__((visibility("default")))
 const char* run(const sass::Instruction* code, unsigned count, const char* texts,
                 const std::uint32_t* constants, unsigned constant_count,
                 const sass::Region* regions, unsigned region_count, unsigned shared_first,
-                sass::Statistics* statistics, unsigned ctas, unsigned threads,
+                sass::Statistics* statistics, std::uint8_t* reached, unsigned ctas, unsigned threads,
                 unsigned long shared_bytes, unsigned long seed) {
     static char message[600];
     auto interpreter = std::make_unique<sass::Interpreter>(
-        code, count, constants, constant_count, regions, region_count, shared_first, statistics, seed);
+        code, count, constants, constant_count, regions, region_count, shared_first, statistics,
+        reached, seed);
     try {
         interpreter->run(ctas, threads, shared_bytes);
         return nullptr;

@@ -2,8 +2,9 @@
 
 NVRTC compiles a kernel for a compute capability, nvdisasm writes down its instructions,
 `sass_program` decodes them, and ``sass_interpreter.cpp`` executes them: warps of 32 lanes, the
-constant bank, shared memory, barriers. What a kernel may not do is a `LaunchError`. Random searches
-go through the same launches as on the emulator, and are compared with the oracle.
+constant bank, shared memory, barriers. What a kernel may not do is a `LaunchError`: see the head of
+``sass_interpreter.cpp``. Random searches go through the same launches as on the emulator, and are
+compared with the oracle.
 
 Run it in the checkout with ``PYTHONPATH=.:tests``. A failure names the seed, which repeats it.
 """
@@ -55,13 +56,14 @@ LAYOUTS = {80: Layout(0x160, 0x118, 0), 90: Layout(0x210, DESCRIPTOR, 0x400)}
 class Executable:
     """A kernel's machine code, called as `emulator.Library` is.
 
-    `statistics` sums up all launches.
+    `statistics` sums up all launches, and `reached` is 1 for each instruction that was executed.
     """
 
     def __init__(self, program: Program, capability: int = 90) -> None:
         self._program, self._layout = program, LAYOUTS[capability]
         self._texts = "\n".join(program.texts).encode()
         self.statistics = np.zeros((), STATISTICS)
+        self.reached = np.zeros(len(program.code), np.uint8)
 
     def __call__(
         self,
@@ -88,7 +90,7 @@ class Executable:
             *(constants, ctypes.c_uint(len(constants))),
             *(regions, ctypes.c_uint(len(regions))),
             ctypes.c_uint(self._layout.shared),
-            self.statistics,
+            *(self.statistics, self.reached),
             ctas=ctas,
             threads=threads,
             shared_bytes=shared_bytes,
@@ -191,10 +193,12 @@ def main() -> None:
                 error.add_note(f"{name} {tiles[0]}, seed {chosen.seed}, search {number}")
                 raise
             cells, overflows = cells + done[0], overflows + done[1]
-        statistics = execute(kernel, tiles[0]).statistics
+        executable = execute(kernel, tiles[0])
+        statistics = executable.statistics
         print(
             f"{kernel.expression(*tiles[0])} on {capability / 10}: {chosen.searches} searches, "
             f"{cells} cells, {overflows} overflows, all exact; {statistics['steps']} instructions, "
+            f"{executable.reached.mean():.1%} of the code, "
             f"{statistics['wavefronts'][4] / statistics['loads'][4]:.2f} wavefronts a load of 16 "
             f"bytes, {time.monotonic() - start:.0f} s",
             flush=True,

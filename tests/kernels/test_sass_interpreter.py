@@ -687,6 +687,18 @@ def test_what_no_kernel_may_do_is_noticed(text):
         execute(text, shared_bytes=64)
 
 
+def test_words_of_an_array_that_nobody_wrote_are_noticed():
+    """An array may say of a word that the kernel has to write it first."""
+    words = np.full((WORDS + 1, LANES), 7, np.uint32)
+    words[2, 5] = 0xDEADBEEF
+    given = batch.exact(words)
+    read = "LDC.64 R2, c[0x0][0x210]\nLDG.E.64 R6, [R2.64+0x110]\nEXIT"
+    with pytest.raises(emulator.LaunchError, match="lane 0: reads what nobody wrote, 0x"):
+        Executable(assemble(read))("run", given)
+    write = "LDC.64 R2, c[0x0][0x210]\nMOV R4, 0xdeadbeef\nSTG.E [R2.64+0x114], R4\n"
+    Executable(assemble(write + read))("run", given)
+
+
 @pytest.mark.parametrize(
     ("size", "stride", "expected"),
     [

@@ -20,8 +20,12 @@ from swdual.backends.cuda.kernels import KERNELS, choose
 
 pytestmark = pytest.mark.exhaustive
 
-SEARCHES = 40
+SEARCHES = 30
 PAIRS = 120
+REACHED = {80: 0.7, 90: 0.97}
+"""Of the instructions, those that the searches execute. Others are behind the end, or for lists of
+pieces; on 8.0 there are copies of the shuffles for lanes that are not together.
+"""
 SHARED_BYTES = 163 * 1024
 """Shared memory that a CTA can have on 8.0; on 9.0 it is more."""
 
@@ -48,12 +52,14 @@ def search(kernel, execute, searches=SEARCHES):
 def test_random_searches(name):
     """Several tiles, profiles, windows, overflows; memory used as it should be; no conflicts."""
     kernel = KERNELS[name]
-    execute = library_on(capability_of(kernel))
+    capability = capability_of(kernel)
+    execute = library_on(capability)
     rescued = search(kernel, execute)
     assert (rescued > 0) == (kernel is not RESCUE)
-    statistics = execute(kernel, tile_of(kernel)).statistics
-    assert statistics["loads"][4] > 10_000
-    assert statistics["wavefronts"][4] == 4 * statistics["loads"][4]
+    executable = execute(kernel, tile_of(kernel))
+    assert executable.statistics["loads"][4] > 10_000
+    assert executable.statistics["wavefronts"][4] == 4 * executable.statistics["loads"][4]
+    assert executable.reached.mean() > REACHED[capability]
 
 
 def test_keys_sort_by_score_and_then_by_place():
@@ -98,7 +104,7 @@ BROKEN = {
     "a border is written behind its end": (
         ("border[LANES + 4 * rows + 1 + lane]", "border[LANES + 4 * rows + 1 + lane * 9]"),
         (emulator.LaunchError, AssertionError),
-        "uses what is no array|are wrong",
+        "uses what is no array|nobody wrote|are wrong",
     ),
 }
 """Edits of the sources, and how they are noticed."""
