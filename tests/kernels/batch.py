@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import functools
 import weakref
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -26,6 +27,9 @@ LIBC = ctypes.CDLL(None)
 LIBC.malloc.restype = ctypes.c_void_p
 LIBC.malloc.argtypes = [ctypes.c_size_t]
 LIBC.free.argtypes = [ctypes.c_void_p]
+
+ARRAYS: dict[int, int] = {}
+"""The arrays that `exact` has made and that are still in use: their addresses and sizes."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +71,28 @@ class Pieces:
     targets: np.ndarray
 
 
+def library(kernel, tile):
+    """Return one instance of a kernel, built for the CPU."""
+    return built(kernel, tile, emulator.PLAIN)
+
+
+def sanitized_library(kernel, tile):
+    """Return the same, built so that it stops where it reads or writes outside of arrays."""
+    return built(kernel, tile, emulator.SANITIZED)
+
+
+@functools.cache
+def built(kernel, tile, flags):
+    """Return the library of one instance of a kernel, built with these flags."""
+    emulator.need()
+    call = f"{kernel.expression(*tile)}(*search)"
+    source = f'#include "{kernel.file}"\n' + emulator.launcher("run", "const Search* search", call)
+    return emulator.Library(source, sources(), flags)
+
+
 @dataclass(frozen=True)
 class Run:
-    """How a search is launched."""
+    """How a search is launched, and what executes an instance of a kernel."""
 
     ctas: int = 2
     seed: int = 0
@@ -77,7 +100,7 @@ class Run:
     chunk: int = 40
     window: int | None = None
     overlap: int = 0
-    sanitized: bool = False
+    library: Callable = field(default=library, repr=False)
 
 
 @dataclass(frozen=True)
@@ -116,19 +139,15 @@ def exact(array):
     address = LIBC.malloc(array.nbytes or 1)
     view = np.frombuffer((ctypes.c_char * array.nbytes).from_address(address), array.dtype)
     view = view.reshape(array.shape)
-    weakref.finalize(view.base, LIBC.free, address)
+    ARRAYS[address] = array.nbytes
+    weakref.finalize(view.base, _release, address)
     view[...] = array
     return view
 
 
-@functools.cache
-def library(kernel, tile, sanitized=False):
-    """Return the library of one instance of a kernel."""
-    emulator.need()
-    call = f"{kernel.expression(*tile)}(*search)"
-    source = f'#include "{kernel.file}"\n' + emulator.launcher("run", "const Search* search", call)
-    flags = emulator.SANITIZED if sanitized else emulator.PLAIN
-    return emulator.Library(source, sources(), flags)
+def _release(address):
+    del ARRAYS[address]
+    LIBC.free(address)
 
 
 @functools.cache
@@ -200,7 +219,7 @@ def launch(kernel, tile, queries, pieces, scheme, scores, run, listed=None):
     search["border_rows"] = border_rows
     search["gap_first"], search["gap_next"] = scheme.gap_first, scheme.gap_next
     search["limit"] = kernel.limit(largest_of(queries, scheme))
-    library(kernel, tile, run.sanitized)(
+    run.library(kernel, tile)(
         "run",
         search,
         ctas=run.ctas,

@@ -8,19 +8,19 @@ from __future__ import annotations
 import argparse
 import time
 
-from kernels import cases
+from kernels import batch, cases
 from swdual.backends.cuda.kernels import KERNELS
 
 PAIRS_A_LAUNCH = 240
 
 
-def run(kernel, tile, pairs, seed, sanitized=False, a_launch=PAIRS_A_LAUNCH):
+def run(kernel, tile, pairs, seed, execute=batch.library, a_launch=PAIRS_A_LAUNCH):
     """Compare at least so many pairs; return launches, cells and overflows."""
     launches = -(-pairs // a_launch)
     cells = overflows = 0
     for number in range(launches):
         try:
-            done = cases.check_random(kernel, tile, a_launch, (seed, number), sanitized)
+            done = cases.check_random(kernel, tile, a_launch, (seed, number), execute)
         except Exception as error:
             error.add_note(f"{kernel.name} {tile}, seed {seed}, launch {number}")
             raise
@@ -37,15 +37,14 @@ def main():
     parser.add_argument("--tile", action="append", help="lanes and columns, as 16,24; all without")
     parser.add_argument("--sanitized", action="store_true")
     chosen = parser.parse_args()
+    execute = batch.sanitized_library if chosen.sanitized else batch.library
     for name in chosen.kernel or KERNELS:
         kernel = KERNELS[name]
         for tile in kernel.tiles:
             if chosen.tile and f"{tile.lanes},{tile.columns}" not in chosen.tile:
                 continue
             start = time.monotonic()
-            launches, cells, overflows = run(
-                kernel, tile, chosen.pairs, chosen.seed, chosen.sanitized
-            )
+            launches, cells, overflows = run(kernel, tile, chosen.pairs, chosen.seed, execute)
             print(
                 f"{kernel.expression(*tile)}: {launches} launches, {chosen.pairs} pairs or more, "
                 f"{cells} cells, {overflows} overflows, all exact, "

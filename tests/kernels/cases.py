@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels import oracle
-from kernels.batch import NEVER, PAD, RESCUE, Run, Scheme, largest_of, score
+from kernels.batch import NEVER, PAD, RESCUE, Run, Scheme, largest_of, library, score
 
 PRICES = [
     (0, 0), (1, 0), (1, 1), (2, 1), (5, 5), (10, 0), (11, 2), (12, 1), (12, 1), (12, 1), (40, 3),
@@ -109,7 +109,7 @@ def target_lengths(rng, count):
     return lengths
 
 
-def check_random(kernel, tile, count, seed, sanitized=False):
+def check_random(kernel, tile, count, seed, execute=library):
     """Search `count` pairs, drawn from a seed; return cells and how many were scored twice."""
     rng = np.random.default_rng(seed)
     scheme = scheme_of(rng, kernel)
@@ -127,7 +127,7 @@ def check_random(kernel, tile, count, seed, sanitized=False):
         seed=int(rng.integers(2**62)),
         threads=int(rng.choice([32, 96, tile.threads])),
         chunk=int(rng.integers(20 if several else 1, 150)),
-        sanitized=sanitized,
+        library=execute,
         **compute_window(rng, queries, targets, scheme),
     )
     if rng.random() < 0.4:  # one of two alone, too

@@ -93,10 +93,15 @@ def parse(text: str) -> dict[str, Listing]:
 
 def disassemble(cubin: bytes, folder: Path) -> dict[str, Listing]:
     """Return the listings of all kernels of some machine code."""
+    return parse(read_text(cubin, folder))
+
+
+def read_text(cubin: bytes, folder: Path) -> str:
+    """Return what nvdisasm writes of some machine code."""
     file = folder / "kernels.cubin"
     file.write_bytes(cubin)
     command = [program(), "-c", file]
-    return parse(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def program() -> str:

@@ -306,10 +306,10 @@ def test_memory_is_used_as_it_should_be(name):
         "21",
     ]
     command += ["--kernel", name]
-    for kernel, tile in SOME:
-        if kernel.name == name:
-            command += ["--tile", f"{tile.lanes},{tile.columns}"]
+    tiles = KERNELS[name].tiles
+    tile = tiles[len(tiles) // 2]
+    command += ["--tile", f"{tile.lanes},{tile.columns}"]
     environment = {**emulator.sanitizer(), "PYTHONPATH": f"{TESTS.parent}:{TESTS}"}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.count("all exact") == 2
+    assert done.stdout.count("all exact") == 1

@@ -1,0 +1,117 @@
+"""The machine code of the kernels gives the exact scores: one tile of each kernel, and the keys.
+
+`sass_interpreter` executes it. The searches are those of the emulator, so what is wrong here and
+right there has been made by the compiler, or lies where the emulator has its own code.
+"""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+import pytest
+
+pytest.importorskip("cuda.bindings.nvrtc", reason="needs NVRTC: pip install '.[dev]'")
+
+from kernels import cases, emulator
+from kernels.batch import RESCUE, exact
+from kernels.sass_interpreter import capability_of, compile_kernel, library_on
+from swdual.backends.cuda.kernels import KERNELS, choose
+
+pytestmark = pytest.mark.exhaustive
+
+SEARCHES = 30
+PAIRS = 120
+REACHED = {80: 0.7, 90: 0.97}
+"""Of the instructions, those that the searches execute. Others are behind the end, or for lists of
+pieces; on 8.0 there are copies of the shuffles for lanes that are not together.
+"""
+SHARED_BYTES = 163 * 1024
+"""Shared memory that a CTA can have on 8.0; on 9.0 it is more."""
+
+
+def tile_of(kernel):
+    """Return the tile with which one search of a usual protein is done soonest."""
+    return choose(kernel, capability_of(kernel), 400, 350.0, SHARED_BYTES)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _compilers():
+    emulator.need()
+
+
+def search(kernel, execute, searches=SEARCHES):
+    """Compare random searches with the oracle; return how many pairs were scored twice."""
+    seeds = [(len(kernel.name), number) for number in range(searches)]
+    return sum(
+        cases.check_random(kernel, tile_of(kernel), PAIRS, seed, execute)[1] for seed in seeds
+    )
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_random_searches(name):
+    """Several tiles, profiles, windows, overflows; memory used as it should be; no conflicts."""
+    kernel = KERNELS[name]
+    capability = capability_of(kernel)
+    execute = library_on(capability)
+    rescued = search(kernel, execute)
+    assert (rescued > 0) == (kernel is not RESCUE)
+    executable = execute(kernel, tile_of(kernel))
+    assert executable.statistics["loads"][4] > 10_000
+    assert executable.statistics["wavefronts"][4] == 4 * executable.statistics["loads"][4]
+    assert executable.reached.mean() > REACHED[capability]
+
+
+def test_keys_sort_by_score_and_then_by_place():
+    rng = np.random.default_rng(1)
+    scores, ordinals = rng.integers(0, 100, 1000), rng.permutation(1000)
+    expected = np.sort(scores.astype(np.uint64) << 32 | (2**32 - 1 - ordinals).astype(np.uint64))
+    expected = expected[expected >> 32 >= 90]
+    given = exact(scores.astype(np.int32)), exact(ordinals.astype(np.uint32))
+    for capacity in (0, 50, 1000):
+        keys, count = exact(np.zeros(capacity, np.uint64)), exact(np.zeros(1, np.uint32))
+        compile_kernel("keys.cu", "keys", 90)(
+            "run",
+            *(*given, ctypes.c_uint(1000), ctypes.c_int(90)),
+            *(keys, ctypes.c_uint(capacity), count),
+            ctas=3,
+            threads=96,
+            seed=capacity,
+        )
+        assert count[0] == len(expected)
+        found = np.sort(keys[: len(expected)])
+        assert np.isin(found, expected).all()
+        assert len(np.unique(found)) == min(capacity, len(expected))
+
+
+BROKEN = {
+    "a barrier is missing": (("__syncthreads();", ""), emulator.LaunchError, "another warp|nobody"),
+    "a warp ends with its shortest piece": (  # which the emulator does not see
+        ("return __reduce_max_sync(FULL_WARP, a);", "return __reduce_min_sync(FULL_WARP, a);"),
+        AssertionError,
+        "are wrong",
+    ),
+    "a gap costs too much": (
+        ("next(Number::pack(-next_price, -next_price))", "next(first)"),
+        AssertionError,
+        "scores of q2_s16.* are wrong",
+    ),
+    "a profile is read at an odd address": (
+        ("hidden(profile + lane)", "hidden(profile + lane) + 4"),
+        emulator.LaunchError,
+        "odd address of shared memory",
+    ),
+    "a border is written behind its end": (
+        ("border[LANES + 4 * rows + 1 + lane]", "border[LANES + 4 * rows + 1 + lane * 9]"),
+        (emulator.LaunchError, AssertionError),
+        "uses what is no array|nobody wrote|are wrong",
+    ),
+}
+"""Edits of the sources, and how they are noticed."""
+
+
+@pytest.mark.parametrize("what", BROKEN)
+def test_a_broken_kernel_is_noticed(what):
+    edit, error, message = BROKEN[what]
+    with pytest.raises(error, match=message):
+        search(KERNELS["q2_s16"], library_on(90, edit), searches=20)
