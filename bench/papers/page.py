@@ -66,10 +66,15 @@ PAPERS = (
         "redirection",
         "Redirection of heavy tasks",
         "the thesis, chapter 3",
-        "20 instances of each of seven traces, with the parameters of table 3.2. An instance has "
-        "as many processors as its widest job has, divided by the mean number of processors of a "
+        "20 instances of each of seven traces, with the parameters of table 3.2. On those of "
+        "LLNL-Thunder SPT-RD has all parameters that the thesis tried. An instance has as many "
+        "processors as its widest job has, divided by the mean number of processors of a "
         "job: only so come out the processors of table 3.1.",
-        {"redirection_hpc2n": "Redirection on HPC2N, as figure 3.8 of the thesis"},
+        {
+            "redirection_tuning_llnl-thunder": "SPT-RD on LLNL-Thunder by its parameters, as "
+            "figures 3.4 and 3.6",
+            "redirection_hpc2n": "Redirection on HPC2N, as figure 3.8 of the thesis",
+        },
     ),
     Paper(
         "contiguity",
@@ -84,15 +89,15 @@ PAPERS = (
         "platform_level",
         "Platform levels",
         "the thesis, chapter 5",
-        "120 instances of each of four traces, each of a week that begins at any time; they "
-        "overlap, so that intervals are somewhat too narrow. Jobs without a request are left out. "
-        "Sums are similar if they differ by less than 2 %. The claims on Curie and RICC are not "
-        "judged so yet, since their windows take minutes each. Their older verdicts, on 30 "
-        "instances and without intervals, are in "
+        "120 instances of each of four traces, each of a week that begins at any time, and 30 of "
+        "Curie, of three weeks each; they overlap, so that intervals are somewhat too narrow. Jobs "
+        "without a request are left out. Sums are similar if they differ by less than 2 %. The "
+        "claims on RICC are not judged so yet. Their older verdicts, on 30 instances and without "
+        "intervals, are in "
         "[a table of their own](../bench/results/0.5.0/papers/platform_level_claims.csv): best "
-        "effort platform level had a sum of flows 23 and 14 % smaller than `basic`.",
+        "effort platform level had a sum of flows 14 % smaller than `basic`.",
         {
-            "platform_level_bars": "Four platforms under forced and best effort allocators, "
+            "platform_level_bars": "Five platforms under forced and best effort allocators, "
             "divided by `basic`, as figures 5.8 and 5.13 to 5.16"
         },
     ),

@@ -13,8 +13,8 @@ Jobs request what they requested in the trace and are killed there, and waiting 
 they can start now (sections 5.4 and 5.5). Jobs without a request are left out: two thirds of
 LLNL-Thunder's have none, and the program of the thesis's author gave them neither a reservation nor
 processors. An instance begins at any time, as in that program; 30 instances for each of four seeds
-(of Curie and RICC, whose windows take minutes, for one), since 30 do not decide differences of a
-few per cent.
+(of Curie and RICC, whose windows have the most jobs, for one), since 30 do not decide differences
+of a few per cent.
 
 Other readings are beyond the paper: instances that begin with a week of the trace; jobs without a
 request that request their run time; reservations that stay, as nearly all did in the author's
@@ -101,7 +101,7 @@ READINGS: dict[str, Row] = {
 """The first one is judged."""
 
 SLOW = ("curie", "ricc")
-"""The platforms whose windows take minutes: they have one seed, and no other reading."""
+"""Platforms with one seed and no other reading: a window takes 22 s on Curie, 60 s on RICC."""
 
 SIMILAR = 0.02
 
@@ -293,6 +293,7 @@ class Means:
 
 def _flow_claims(means: Means, where: str) -> Iterator[Claim]:
     metric, best = "sum_turnaround_time", "best_effort_platform_level"
+    different = _different(means)
     yield claim(
         "figure 5.8",
         "[of best efforts] the Best Effort Platform shows the best results on all platforms",
@@ -305,7 +306,7 @@ def _flow_claims(means: Means, where: str) -> Iterator[Claim]:
                 if v != best
             ]
         ),
-        DIFFERENT,
+        different,
     )
     for variant in (*BEST_EFFORT, *FORCED):
         forced = variant in FORCED
@@ -319,18 +320,23 @@ def _flow_claims(means: Means, where: str) -> Iterator[Claim]:
             judged = judge(
                 means.ratio(metric, variant), "above 0", 1, form=as_change, name=SHORT[variant]
             )
-            why = DIFFERENT | (ARTEFACT if means.name == "hpc2n" else {})
+            why = different | (ARTEFACT if means.name == "hpc2n" else {})
         else:
             text = (
                 "other than that, forced variants present improved results"
                 if forced
                 else "all best effort variants show improvements"
             )
-            judged, why = means.less(metric, variant), DIFFERENT
+            judged, why = means.less(metric, variant), different
         yield claim(
             "figure 5.8", f"{text} [{SHORT[variant]}]", where,
             "mean sum of flows over that of basic", judged, why,
         )  # fmt: skip
+
+
+def _different(means: Means) -> dict[str, str]:
+    """Return why a sign is undecided, if the platform has several seeds."""
+    return {} if means.name in SLOW else DIFFERENT
 
 
 def _pair_claims(means: Means, where: str) -> Iterator[Claim]:
@@ -352,7 +358,7 @@ def _pair_claims(means: Means, where: str) -> Iterator[Claim]:
             reading = (
                 f"sum of flows less than that of {SHORT[other]}, in mean and in most instances"
             )
-        why = DIFFERENT | (NOBODY_WAITS if means.name == "llnl-thunder" else {})
+        why = _different(means) | (NOBODY_WAITS if means.name == "llnl-thunder" else {})
         yield claim(f"figure {figure}", text, where, reading, judged, why)
 
 

@@ -149,6 +149,21 @@ def test_trends_are_rank_correlations(sign: int, curie: str, thunder: str) -> No
         assert verdict(claims_of([found], {})[0], text) == expected
 
 
+def test_threshold_1_is_left_out_beyond_the_paper() -> None:
+    """Stretch rises with the threshold from 2 on, and is largest at 1."""
+    rows = rows_of("llnl-thunder", {})
+    for row in rows:
+        if row["policy"] == "spt_rd":
+            row["sum_stretch"] = 1000 if row["parameter"] == 1 else 100 + row["parameter"]
+            row["sum_flow"] = 100 - row["parameter"]
+    found = Found(rows, "llnl-thunder")
+    assert found.trends(by_dedicated=False)[0].tolist() == [0, 0]
+    assert found.trends(by_dedicated=False, least=2)[0] == pytest.approx([1, 1])
+    claims, beyond = claims_of([found], {})
+    text = "a similar situation is observed"
+    assert (verdict(claims, text), verdict(beyond, text)) == (CONTRADICTED, REPRODUCED)
+
+
 @pytest.mark.parametrize("name", INSTANCES)
 def test_the_parameters_of_table_32_are_among_those_tried(name: str) -> None:
     for policy in REDIRECTING:
