@@ -48,19 +48,23 @@ def kernels_on(capability: tuple[int, int]) -> list[Kernel]:
     ]
 
 
-class TargetTables(NamedTuple):
-    """Tables about targets on the card: pieces, chunks, and the numbers 0, 1, 2, ..."""
+class PieceTables(NamedTuple):
+    """What a kernel is given about pieces and chunks, and how much work they are.
 
-    region: CardRegion
+    The first four are the addresses of starts, lengths, targets and chunks on the card: see
+    `SEARCH`. `tables` is the memory that a launch has for itself there, if any.
+    """
+
+    starts: int
+    lengths: int
+    targets: int
+    chunks: int
+    chunk_count: int
     pieces: int
     longest: int
-    chunks: int
+    max_grid: int
     rows: int
-
-    def address(self, number: int) -> int:
-        """Return the address of starts (0), lengths, targets, edges, or numbers (4)."""
-        sizes = [4 * self.pieces] * 3 + [4 * (self.chunks + 1)]
-        return self.region.buffer.address + sum(pad_size(size) for size in sizes[:number])
+    tables: CardRegion | None
 
 
 class KernelRun(NamedTuple):
@@ -97,6 +101,7 @@ class Launcher:
         self._kernels = kernels_on(card.capability)
         self._widest = KERNELS["q1_s32"]
         self._matrix = shelf.keep(transpose_scores(scheme.matrix.scores))
+        self._numbers = shelf.keep(np.arange(shelf.max_targets + 1, dtype=np.uint32))
         self._border: Buffer | None = None
 
     def max_score(self, query: KernelQuery, longest: int) -> int:
@@ -169,14 +174,14 @@ class Launcher:
         longest_query = max(len(query) for query in queries)
         lengths = shelf.block(part.stretch.block).lengths[part.first : part.last]
         tile = self._tile(kernel, longest_query, lengths)
-        work = self._work(kernel, tile, queries, part)
-        slot.lay_out([query.lay_out() for query in queries], len(lengths), work.pieces)
         region = shelf.hold(part.stretch)
+        work = self._work(kernel, tile, queries, part, region)
+        slot.lay_out([query.lay_out() for query in queries], len(lengths), work.pieces)
         limit = kernel.limit(max(self._largest(query) for query in queries))
         search = self._search(slot, queries, work)
-        search["residues"] = region.buffer.address
+        search["residues"] = region.addresses[0]
         search["limit"] = limit
-        runs = [self._run(kernel, tile, tile.threads, search, work.chunks, work.rows)]
+        runs = [self._run(kernel, tile, tile.threads, search, work.max_grid, work.rows)]
         runs += [
             self._again(slot, number, query, search, work, lengths)
             for number, query in enumerate(queries)
@@ -184,32 +189,33 @@ class Launcher:
         ]
         border = self._border_of(max(run.scratch for run in runs))
         stream = self._stream
-        for resource in (region, work.region, self._matrix):
-            stream.wait(resource.arrived)
+        for resource in (region, work.tables, self._matrix, self._numbers):
+            if resource is not None:
+                stream.wait(resource.arrived)
         slot.send(stream)
         self._queue(runs, border)
         region.used = stream.record()
         if cutoff is not None:
             for number in range(len(queries)):
-                self._gather(slot, number, work, len(lengths), cutoff)
+                self._gather(slot, number, len(lengths), cutoff)
         slot.fetch(stream, scores=cutoff is None)
         return stream.record()
 
     def _search(
-        self, slot: Slot, queries: Sequence[KernelQuery], work: TargetTables
+        self, slot: Slot, queries: Sequence[KernelQuery], work: PieceTables
     ) -> NDArray[np.void]:
         """Return what a kernel is given, but the residues and the limit."""
         search = np.zeros((), SEARCH)
-        for number, name in enumerate(("piece_starts", "piece_lengths", "piece_targets", "chunks")):
-            search[name] = work.address(number)
-        search["chunk_count"] = work.chunks
+        search["piece_starts"], search["piece_lengths"] = work.starts, work.lengths
+        search["piece_targets"] = work.targets
+        search["chunks"], search["chunk_count"] = work.chunks, work.chunk_count
         search["gap_first"], search["gap_next"] = self._gap_costs
         search["next"] = slot.address("next")
         search["rescue_count"] = slot.address("rescue_count")
         for number, query in enumerate(queries):
             if query.profile is None:
                 search["queries"][number] = slot.address("query", number)
-                search["tables"][number] = self._matrix.buffer.address
+                search["tables"][number] = self._matrix.addresses[0]
             else:
                 search["tables"][number] = slot.address("query", number)
             search["query_lengths"][number] = len(query)
@@ -227,37 +233,59 @@ class Launcher:
         self._stream.record().wait()
 
     def _work(
-        self, kernel: Kernel, tile: Tile, queries: Sequence[KernelQuery], part: Part
-    ) -> TargetTables:
-        """Return the pieces and chunks of some targets."""
-        granule = _granule(kernel, tile, tile.threads)
+        self,
+        kernel: Kernel,
+        tile: Tile,
+        queries: Sequence[KernelQuery],
+        part: Part,
+        region: CardRegion,
+    ) -> PieceTables:
+        """Return the pieces and chunks of some targets, which lie in a region.
+
+        Where no target is cut, the pieces are the targets. Where one tile holds the query, warps
+        draw pieces, and only their number is read of the chunks: chunks of a piece each will do.
+        """
         ctas = self._card.processors
+        granule = _granule(kernel, tile, tile.threads)
         block = self._shelf.block(part.stretch.block)
-        here = slice(part.first, part.last)
-        lengths = block.lengths[here]
+        lengths = block.lengths[part.first : part.last]
         span, window = self._windows(queries, lengths, ctas * granule)
-        tiles = -(-max(len(query) for query in queries) // (tile.lanes * tile.columns))
+        whole = window >= int(lengths[0])
+        one_tile = max(len(query) for query in queries) <= tile.lanes * tile.columns
         area = partial(kernel.border_rows, tile, 1)
-        most_rows = self._shelf.border_bytes // (BORDER_BYTES * ctas) if tiles > 1 else None
+        most_rows = self._shelf.border_bytes // (BORDER_BYTES * ctas)
 
         def make() -> tuple[list[NDArray[np.uint32]], tuple[int, ...]]:
-            # The targets of a stretch lie one behind the other, whatever lies between them in the
-            # file.
-            words = (block.lengths[part.stretch.first : part.last] + ALIGNMENT - 1) // ALIGNMENT
-            starts = (np.cumsum(words, dtype=np.uint32) - words)[part.first - part.stretch.first :]
-            windows = pieces.cut(starts, lengths, span, window)
-            chunks = pieces.chunk(windows.lengths, granule, kernel.targets, ctas, area, most_rows)
-            sizes = (
-                len(windows.lengths),
-                int(windows.lengths[0]),
-                len(chunks.edges) - 1,
-                chunks.rows,
-            )
-            return [*windows, chunks.edges, np.arange(len(lengths), dtype=np.uint32)], sizes
+            arrays, sizes = [], lengths
+            if not whole:
+                # The targets of a stretch lie one behind the other, whatever lies between them in
+                # the file.
+                here = block.lengths[part.stretch.first : part.last]
+                words = (here + ALIGNMENT - 1) // ALIGNMENT
+                starts = (np.cumsum(words, dtype=np.uint32) - words)[-len(lengths) :]
+                arrays = [*pieces.cut(starts, lengths, span, window)]
+                sizes = arrays[1]
+            count = len(sizes)
+            if one_tile:
+                chunks = pieces.Chunks(np.array([0, count], np.uint32), 0)
+            else:
+                chunks = pieces.chunk(sizes, granule, kernel.targets, ctas, area, most_rows)
+            about = count, int(sizes[0]), len(chunks.edges) - 1, chunks.rows
+            return [*arrays, chunks.edges], about
 
-        key = (part, span, window, granule, kernel.targets, tile.lanes, most_rows)
-        region = self._shelf.table(key, make)
-        return TargetTables(region, *region.about)
+        offset, numbers = 4 * (part.first - part.stretch.first), self._numbers.addresses[0]
+        own = region.addresses[1] + offset, region.addresses[2] + offset, numbers
+        if whole and one_tile:
+            count, longest, chunk_count, rows = len(lengths), int(lengths[0]), len(lengths), 0
+            tables, addresses = None, (*own, numbers)
+        else:
+            chunking = None if one_tile else (granule, kernel.targets, tile.lanes, most_rows)
+            tables = self._shelf.table((part, span, window, chunking), make)
+            count, longest, chunk_count, rows = tables.about
+            addresses = (*(own if whole else ()), *tables.addresses)
+        drawn = WARP // tile.lanes * kernel.targets
+        max_grid = -(-count // drawn) if one_tile else chunk_count
+        return PieceTables(*addresses, chunk_count, count, longest, max_grid, rows, tables)
 
     def _windows(
         self, queries: Sequence[KernelQuery], lengths: NDArray[np.uint32], groups: int
@@ -282,7 +310,7 @@ class Launcher:
         number: int,
         query: KernelQuery,
         search: NDArray[np.void],
-        work: TargetTables,
+        work: PieceTables,
         lengths: NDArray[np.uint32],
     ) -> KernelRun:
         """Return the run over the pieces of a query that did not fit 16 bits."""
@@ -344,13 +372,11 @@ class Launcher:
             self._border = self._shelf.budget.allocate(pad_size(max(size, 1)))
         return self._border
 
-    def _gather(
-        self, slot: Slot, number: int, work: TargetTables, targets: int, cutoff: int
-    ) -> None:
+    def _gather(self, slot: Slot, number: int, targets: int, cutoff: int) -> None:
         """Queue the search for scores that reach the score cutoff."""
         arguments = [
             np.uint64(slot.address("scores", number)),
-            np.uint64(work.address(4)),
+            np.uint64(self._numbers.addresses[0]),
             np.uint32(targets),
             np.int32(min(max(cutoff, 0), MAX_SCORE)),
             np.uint64(slot.address("keys", number)),
