@@ -30,11 +30,15 @@ BAYS = 3
 STAGE_BYTES = 8 << 20
 """At most so many bytes are copied to the card at a time, while the next go to another stage."""
 
-STRETCH_PART, WORKING_PART, BORDER_PART, TABLE_PART = 8, 2, 8, 8
-"""A stretch, all that is no target, borders and tables may take one of so many parts."""
+STRETCH_PART = 8
+"""A stretch may take one of so many parts of the memory."""
 
-MAX_WORKING, MAX_BORDER, MAX_TABLES = 2 << 30, 1 << 30, 512 << 20
-"""More than that they never need."""
+MIN_WORKING, STREAMED_PART, TIGHT_PART = 2 << 30, 16, 2
+"""Bytes that are kept for other things than targets, if the database fits beside them. If it does
+not, one of so many parts of the memory is kept, if that is more; at most one of so many parts."""
+
+BORDER_PART, TABLE_PART = 2, 4
+"""Borders and tables may take one of so many parts of what targets leave."""
 
 FINENESS = 256
 """Arrays on the card begin on multiples of so many bytes."""
@@ -63,6 +67,14 @@ class Part(NamedTuple):
     last: int
 
 
+class MemoryShares(NamedTuple):
+    """Bytes of the card for targets that stay, for borders and for tables."""
+
+    targets: int
+    borders: int
+    tables: int
+
+
 @dataclass
 class CardRegion:
     """Memory of the card with some arrays: when they arrived, and when they were last used."""
@@ -87,6 +99,30 @@ def pad_size(size: int) -> int:
     512
     """
     return -(-size // FINENESS) * FINENESS
+
+
+def share_memory(limit: int, database_bytes: int, ring_bytes: int) -> MemoryShares:
+    """Return what may be used for what; what is left is for the arrays of launches.
+
+    Parameters
+    ----------
+    limit
+        Bytes that may be used for all purposes.
+    database_bytes
+        What the whole database takes on the card.
+    ring_bytes
+        What the ring takes, which is needed if the database does not fit.
+
+    >>> [size >> 30 for size in share_memory(64 << 30, 20 << 30, 1 << 30)]
+    [20, 22, 11]
+    """
+    tight = limit // TIGHT_PART
+    if database_bytes <= limit - min(tight, MIN_WORKING):
+        targets, working = database_bytes, limit - database_bytes
+    else:
+        working = min(tight, max(MIN_WORKING, limit // STREAMED_PART))
+        targets = limit - working - ring_bytes
+    return MemoryShares(targets, working // BORDER_PART, working // TABLE_PART)
 
 
 def _tables_size(targets: int) -> int:
@@ -152,7 +188,6 @@ class Shelf:
     def __init__(self, card: Card, database: Database, limit: int) -> None:
         self.card = card
         self.budget = Budget(card, limit)
-        self.border_bytes = min(limit // BORDER_PART, MAX_BORDER)
         self.uploaded: dict[Stretch, int] = {}
         self._database = database
         sizes = [
@@ -161,20 +196,23 @@ class Shelf:
             if section.name.startswith("residues/")
         ]
         self._stretch_bytes = min(max(sizes), limit // STRETCH_PART)
-        room = limit - min(limit // WORKING_PART, MAX_WORKING)
         counts = [block.sequences for block in database.manifest.blocks]
-        tables = [_tables_size(count) for count in counts]
-        # What a stretch of a block takes, unless it is one target that is longer.
         self.max_targets = max(counts)
+        # What a stretch of a block takes, unless it is one target that is longer.
         targets = min(self.max_targets, self._stretch_bytes // ALIGNMENT + 1)
         self._bay_bytes = pad_size(self._stretch_bytes + GUARD_BYTES) + _tables_size(targets)
-        if sum(pad_size(size) for size in sizes) + sum(tables) > room:
-            room -= BAYS * self._bay_bytes
-        self._room = room
+        cuts = sum(2 * size // self._stretch_bytes for size in sizes if size > self._stretch_bytes)
+        shares = share_memory(
+            limit,
+            sum(pad_size(size) for size in sizes)
+            + sum(_tables_size(count) for count in counts)
+            + cuts * (pad_size(GUARD_BYTES) + 3 * FINENESS),
+            BAYS * self._bay_bytes,
+        )
+        self._room, self.border_bytes, self._table_bytes = shares
         self._staying: dict[Stretch, CardRegion] = {}
         self._ring: dict[Stretch, CardRegion] = {}
         self._tables: dict[Any, CardRegion] = {}
-        self._table_bytes = min(limit // TABLE_PART, MAX_TABLES)
         self._copies: Stream = card.stream()
         self._stage_bytes = min(STAGE_BYTES, pad_size(max(sizes)))
         self._stages = [_Stage(card.allocate_pinned(self._stage_bytes)) for _ in range(2)]

@@ -501,7 +501,7 @@ def test_long_queries_share_scratch_that_fits():
         tasks = tasks_of(database, [query])
         scores = expected(database, BLOSUM62, tasks)
         grids = []
-        for limit in (400_000, 1_200_000, 8 * MEBIBYTE):
+        for limit in (200_000, 300_000, 8 * MEBIBYTE):
             card = StandIn(total=8 * MEBIBYTE, processors=60)
             assert in_turn(CudaScorer(database, BLOSUM62, card, limit), tasks) == scores
             assert card.peak <= limit
@@ -515,7 +515,7 @@ def test_a_query_too_large_for_the_memory_spoils_no_other():
     query, giant = random_codes(rng, 50), random_codes(rng, 3000)
     with small_parts(1 << 20):
         database = database_of(family(rng, query, 20, longest=1500))
-        scorer = CudaScorer(database, BLOSUM62, StandIn(total=8 * MEBIBYTE), 60_000)
+        scorer = CudaScorer(database, BLOSUM62, StandIn(total=8 * MEBIBYTE), 40_000)
         tasks = [(query, 0, 0, 5), (giant, 0, 0, 5), (query, 0, 0, 4)]
         scorer.prefetch(tasks)
         assert [scorer(*tasks[0], ignore).tolist()] == expected(database, BLOSUM62, tasks[:1])
