@@ -17,18 +17,28 @@ from numpy.typing import NDArray
 from swdual.backend import MAX_SCORE
 from swdual.backends.cuda import pieces
 from swdual.backends.cuda.card import Buffer, Card, Event, Program
-from swdual.backends.cuda.kernels import BORDER_BYTES, KERNELS, SEARCH, Kernel, Tile, choose
+from swdual.backends.cuda.kernels import (
+    BORDER_BYTES,
+    COLUMNS,
+    KERNELS,
+    LANES,
+    SEARCH,
+    Kernel,
+    Tile,
+    choose,
+)
 from swdual.backends.cuda.memory import CardRegion, OverBudget, Part, Shelf, pad_size
+from swdual.backends.cuda.occupancy import UNCUT, WARP, LaunchShape, choose_shape
 from swdual.backends.cuda.query import KernelQuery, transpose_scores
 from swdual.backends.cuda.slot import Slot
 from swdual.sequences.alphabet import ALIGNMENT, PAD
 from swdual.sequences.scoring import ScoringScheme
 
+MAX_TILE_COLUMNS = max(LANES) * max(COLUMNS)
+"""Longer queries need several tiles, whatever tile is chosen."""
+
 UNLIKE = 0.15
 """Part of a pair's cells that may be wasted on the shorter query; with more, each goes alone."""
-
-WARP = 32
-"""Threads of the smallest CTA."""
 
 KEYS = Program("keys.cu", "keys")
 KEYS_THREADS, MAX_KEYS_CTAS = 256, 1024
@@ -171,11 +181,11 @@ class Launcher:
         kernel = self._find_kernel(queries)
         assert kernel is not None
         shelf = self._shelf
-        longest_query = max(len(query) for query in queries)
         lengths = shelf.block(part.stretch.block).lengths[part.first : part.last]
-        tile = self._tile(kernel, longest_query, lengths)
+        shape = self._shape(kernel, queries, lengths)
+        tile = shape.tile
         region = shelf.hold(part.stretch)
-        work = self._work(kernel, tile, queries, part, region)
+        work = self._work(kernel, shape, queries, part, region)
         slot.lay_out([query.lay_out() for query in queries], len(lengths), work.pieces)
         limit = kernel.limit(max(self._largest(query) for query in queries))
         search = self._search(slot, queries, work)
@@ -227,6 +237,43 @@ class Launcher:
         mean_length = float(lengths.mean())
         return choose(kernel, self._capability, query_length, mean_length, self._card.shared_bytes)
 
+    def _shape(
+        self, kernel: Kernel, queries: Sequence[KernelQuery], lengths: NDArray[np.uint32]
+    ) -> LaunchShape:
+        """Return the tile and the windows; where no target is cut, the windows are `UNCUT`."""
+        ctas = self._card.processors
+        longest_query = max(len(query) for query in queries)
+        tile = self._tile(kernel, longest_query, lengths)
+        groups = ctas * _granule(kernel, tile, tile.threads)
+        span = self._span(queries)
+        if longest_query > MAX_TILE_COLUMNS and len(lengths) < groups:
+            tiles = self._wide_tiles(kernel, tile)
+            border = self._shelf.border_bytes
+            return choose_shape(kernel, tiles, longest_query, span, lengths, ctas, border)
+        if span is not None:
+            window = pieces.compute_window(span, int(lengths.sum(dtype=np.int64)) // groups)
+            if window < lengths[0]:
+                return LaunchShape(tile, span, window)
+        return LaunchShape(tile, 0, UNCUT)
+
+    def _wide_tiles(self, kernel: Kernel, tile: Tile) -> list[Tile]:
+        """Return a tile, and those of a warp a group."""
+        wide = [
+            other
+            for other in kernel.tiles_on(self._capability)
+            if other.lanes == WARP and kernel.shared_bytes(*other) <= self._card.shared_bytes
+        ]
+        return [tile, *wide]
+
+    def _span(self, queries: Sequence[KernelQuery]) -> int | None:
+        """Return how many residues of a target an alignment can cover; None for any number."""
+        spans = [
+            pieces.compute_span(len(query), self._sum(query), self._gap_costs[1])
+            for query in queries
+        ]
+        known = [span for span in spans if span is not None]
+        return pieces.round_up(max(known)) if len(known) == len(spans) else None
+
     def fetch_scores(self, slot: Slot) -> None:
         """Fetch all scores of a launch that was to fetch keys."""
         slot.fetch(self._stream, scores=True)
@@ -235,7 +282,7 @@ class Launcher:
     def _work(
         self,
         kernel: Kernel,
-        tile: Tile,
+        shape: LaunchShape,
         queries: Sequence[KernelQuery],
         part: Part,
         region: CardRegion,
@@ -245,12 +292,12 @@ class Launcher:
         Where no target is cut, the pieces are the targets. Where one tile holds the query, warps
         draw pieces, and only their number is read of the chunks: chunks of a piece each will do.
         """
+        tile, span, window = shape
         ctas = self._card.processors
         granule = _granule(kernel, tile, tile.threads)
         block = self._shelf.block(part.stretch.block)
         lengths = block.lengths[part.first : part.last]
-        span, window = self._windows(queries, lengths, ctas * granule)
-        whole = window >= int(lengths[0])
+        whole = window == UNCUT
         one_tile = max(len(query) for query in queries) <= tile.lanes * tile.columns
         area = partial(kernel.border_rows, tile, 1)
         most_rows = self._shelf.border_bytes // (BORDER_BYTES * ctas)
@@ -287,23 +334,6 @@ class Launcher:
         max_grid = -(-count // drawn) if one_tile else chunk_count
         return PieceTables(*addresses, chunk_count, count, longest, max_grid, rows, tables)
 
-    def _windows(
-        self, queries: Sequence[KernelQuery], lengths: NDArray[np.uint32], groups: int
-    ) -> tuple[int, int]:
-        """Return the overlap and the length of windows; where none is cut, always the same."""
-        longest = int(lengths[0])
-        spans = [
-            pieces.compute_span(len(query), self._sum(query), self._gap_costs[1])
-            for query in queries
-        ]
-        known = [span for span in spans if span is not None]
-        if len(known) == len(spans):
-            span = pieces.round_up(max(known))
-            window = pieces.compute_window(span, int(lengths.sum(dtype=np.int64)) // groups)
-            if window < longest:
-                return span, window
-        return 0, int(np.iinfo(np.uint32).max)
-
     def _again(
         self,
         slot: Slot,
@@ -313,9 +343,18 @@ class Launcher:
         work: PieceTables,
         lengths: NDArray[np.uint32],
     ) -> KernelRun:
-        """Return the run over the pieces of a query that did not fit 16 bits."""
-        kernel = self._widest
+        """Return the run over the pieces of a query that did not fit 16 bits.
+
+        In several tiles, CTAs are small where pieces are few or borders large, so that many CTAs
+        have work.
+        """
+        kernel, ctas = self._widest, self._card.processors
         tile = self._tile(kernel, len(query), lengths)
+        several = len(query) > MAX_TILE_COLUMNS
+        if several and work.pieces < ctas * _granule(kernel, tile, tile.threads):
+            tiles, sizes = self._wide_tiles(kernel, tile), np.minimum(lengths, work.longest)
+            border = self._shelf.border_bytes
+            tile = choose_shape(kernel, tiles, len(query), None, sizes, ctas, border).tile
         again = search.copy()
         again["queries"][0] = search["queries"][number]
         again["tables"][0] = search["tables"][number]
@@ -329,7 +368,8 @@ class Launcher:
         while True:
             granule = _granule(kernel, tile, threads)
             rows = kernel.border_rows(tile, granule, work.longest)
-            if rows <= room or threads == WARP:
+            crowded = several and (rows * ctas > room or granule * ctas > work.pieces)
+            if threads == WARP or not (crowded or rows > room):
                 break
             threads = max(threads // 2 // WARP, 1) * WARP
         return self._run(kernel, tile, threads, again, -(-work.pieces // granule), rows)

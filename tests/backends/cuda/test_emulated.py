@@ -24,6 +24,7 @@ from kernels import emulator
 from swdual.backends.cuda import CudaScorer
 from swdual.backends.cuda import launch as _cuda_launch
 from swdual.backends.cuda.kernels import KERNELS
+from swdual.backends.cuda.occupancy import UNCUT
 
 pytestmark = pytest.mark.sample("values")
 
@@ -137,7 +138,8 @@ def test_each_kernel_alone_scores_by_the_definition(monkeypatch, name, length):
 def test_ranges_of_a_stretch_score_by_the_definition(seed):
     """Targets as they are and cut into windows, in one tile and in several, from any target on."""
     rng = np.random.default_rng(seed)
-    scheme = scheme_of(5, -4, 3, 5)  # where a query of 10 residues spans 20
+    # A query of 10 residues spans 20; with the second scheme some scores overflow.
+    scheme = scheme_of(5, -4, 3, 5) if seed < 4 else scheme_of(400, -300, 90, 400)
     whole = random_codes(rng, 1100)
     queries = [whole[: rng.integers(6, 12)], whole[: rng.integers(50, 80)], whole]
     database = database_of(family(rng, whole, 40, longest=250))
@@ -149,5 +151,6 @@ def test_ranges_of_a_stretch_score_by_the_definition(seed):
     scorer = CudaScorer(database, scheme, card)
     assert in_turn(scorer, tasks) == expected(database, scheme, tasks)
     tables = scorer._pipeline.shelf._tables
-    assert {window < 1000 for _, _, window, _ in tables} == {True, False}
+    assert {window == UNCUT for _, _, window, _ in tables} == {True, False}
     assert len(tables) == 2  # none for the query that one tile holds, and no target is cut for
+    assert any(name.startswith("q1_s32") for name, _ in card.launches) == (seed >= 4)
