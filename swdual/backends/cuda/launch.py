@@ -111,8 +111,10 @@ class Launcher:
         self._kernels = kernels_on(card.capability)
         self._widest = KERNELS["q1_s32"]
         self._matrix = shelf.keep(transpose_scores(scheme.matrix.scores))
+        card.prepare(KEYS, 0)
         self._numbers = shelf.keep(np.arange(shelf.max_targets + 1, dtype=np.uint32))
         self._border: Buffer | None = None
+        self._prepared: set[tuple[int, int]] = set()
 
     def max_score(self, query: KernelQuery, longest: int) -> int:
         """Return an upper bound of the scores of a query.
@@ -157,6 +159,28 @@ class Launcher:
         short, long = sorted((len(query), len(partner)))
         alike = long - short <= 2 * UNLIKE * long
         return alike and self._find_kernel([query, partner]) is not None
+
+    def prepare(self, queries: Sequence[KernelQuery], part: Part) -> None:
+        """Begin to compile the kernels that a launch will probably need, and all of its size.
+
+        Parameters
+        ----------
+        queries, part
+            What will be launched.
+        """
+        size = len(queries), max(len(query) for query in queries)
+        if size in self._prepared:
+            return
+        self._prepared.add(size)
+        kernel = self._find_kernel(queries)
+        assert kernel is not None
+        lengths = self._shelf.block(part.stretch.block).lengths[part.first : part.last]
+        self._card.prepare(*_program(kernel, self._shape(kernel, queries, lengths).tile))
+        limit = kernel.limit(max(self._largest(query) for query in queries))
+        for query in queries:
+            if len(query) <= MAX_TILE_COLUMNS and self.max_score(query, int(lengths[0])) >= limit:
+                tile = self._tile(self._widest, len(query), lengths)
+                self._card.prepare(*_program(self._widest, tile))
 
     def launch(
         self, slot: Slot, queries: Sequence[KernelQuery], part: Part, cutoff: int | None
@@ -398,8 +422,7 @@ class Launcher:
         """Queue runs, which share scratch memory because they follow one another."""
         for kernel, tile, grid, threads, search, _ in runs:
             search["border"] = border.address
-            program = Program(kernel.file, kernel.expression(*tile))
-            shared = kernel.shared_bytes(*tile)
+            program, shared = _program(kernel, tile)
             self._stream.launch(program, grid, threads, shared, [search])
 
     def _border_of(self, size: int) -> Buffer:
@@ -430,3 +453,8 @@ class Launcher:
 def _granule(kernel: Kernel, tile: Tile, threads: int) -> int:
     """Return how many pieces a CTA computes side by side."""
     return threads // tile.lanes * kernel.targets
+
+
+def _program(kernel: Kernel, tile: Tile) -> tuple[Program, int]:
+    """Return an instance of a kernel, and its bytes of dynamic shared memory."""
+    return Program(kernel.file, kernel.expression(*tile)), kernel.shared_bytes(*tile)

@@ -69,6 +69,7 @@ class StandIn:
         self.failing_allocations = set()
         self.failing_operation = None
         self.launches = []
+        self.prepared = set()
         self.profiles = Counter()
         self.uploaded = 0
         self.lost = False
@@ -104,6 +105,9 @@ class StandIn:
         self.operation()
         self.streams.append(Queue(self))
         return self.streams[-1]
+
+    def prepare(self, program, shared):
+        self.prepared.add((program, shared))
 
     def synchronize(self):
         self.operation()
