@@ -8,6 +8,8 @@
     Names and limits of the kernels, which are compiled from the folder ``kernels``.
 ``pieces``, ``memory``
     Targets cut as a GPU needs them; which of them are on the card.
+``occupancy``
+    Tiles and windows of long queries against few targets.
 ``query``
     A query: its letters, or the scores of its positions.
 ``slot``, ``launch``

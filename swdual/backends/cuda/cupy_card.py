@@ -7,6 +7,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -20,7 +21,53 @@ from swdual.runtime.cache import cache_folder
 OUT_OF_MEMORY = 2
 """What CUDA calls a lack of memory on the card."""
 
-_ENVIRONMENT = threading.Lock()
+MAX_COMPILERS = 4
+"""Threads that compile kernels; CuPy lets other threads run while it compiles."""
+
+
+class _Environment:
+    """Environment variables that are set as long as somebody needs them.
+
+    Threads that need the same ones have them together; others wait.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._settings: dict[str, str] = {}
+        self._before: dict[str, str | None] = {}
+        self._users = 0
+
+    def chosen(self, name: str) -> str | None:
+        """Return what the user has set a variable to."""
+        with self._changed:
+            known = self._users and name in self._before
+            return self._before[name] if known else os.environ.get(name)
+
+    @contextmanager
+    def set(self, settings: dict[str, str]) -> Iterator[None]:
+        """Have these variables set."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._users or self._settings == settings)
+            if not self._users:
+                self._settings = settings
+                self._before = {name: os.environ.get(name) for name in settings}
+                os.environ.update(settings)
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._users -= 1
+                if not self._users:
+                    for name, value in self._before.items():
+                        if value is None:
+                            del os.environ[name]
+                        else:
+                            os.environ[name] = value
+                self._changed.notify_all()
+
+
+_ENVIRONMENT = _Environment()
 
 
 @contextmanager
@@ -28,21 +75,12 @@ def _cache_kernels(anywhere: bool = True) -> Iterator[None]:
     """Have CuPy keep compiled kernels in our folder, unless the user chose one, or nowhere."""
     folder = cache_folder()
     here = {}
-    if "CUPY_CACHE_DIR" not in os.environ:
+    if _ENVIRONMENT.chosen("CUPY_CACHE_DIR") is None:
         here["CUPY_CACHE_DIR"] = str(folder / "cupy" if folder else tempfile.gettempdir())
     if not anywhere or (here and folder is None):
         here["CUPY_CACHE_IN_MEMORY"] = "1"
-    with _ENVIRONMENT:
-        before = {name: os.environ.get(name) for name in here}
-        os.environ.update(here)
-        try:
-            yield
-        finally:
-            for name, value in before.items():
-                if value is None:
-                    del os.environ[name]
-                else:
-                    os.environ[name] = value
+    with _ENVIRONMENT.set(here):
+        yield
 
 
 def cupy_facts() -> dict[str, str]:
@@ -105,7 +143,9 @@ class CupyCard:
         self.capability: tuple[int, int] = (properties["major"], properties["minor"])
         self.processors: int = properties["multiProcessorCount"]
         self.shared_bytes: int = properties["sharedMemPerBlockOptin"]
-        self._functions: dict[tuple[Program, int], Any] = {}
+        self._number = number
+        self._functions: dict[tuple[Program, int], Future[Any]] = {}
+        self._compilers = ThreadPoolExecutor(MAX_COMPILERS, "swdual-compiler")
 
     @contextmanager
     def translate_errors(self) -> Iterator[None]:
@@ -168,6 +208,13 @@ class CupyCard:
         with self.translate_errors():
             self._runtime.deviceSynchronize()
 
+    def prepare(self, program: Program, shared: int) -> None:
+        """Begin to compile a kernel: see `Card`."""
+        if (program, shared) not in self._functions:
+            self._functions[program, shared] = self._compilers.submit(
+                self._compile, program, shared
+            )
+
     def function(self, program: Program, shared: int) -> Any:
         """Return a compiled kernel.
 
@@ -183,21 +230,27 @@ class CupyCard:
         CardError
             If it cannot be compiled.
         """
-        compiled = self._functions.get((program, shared))
-        if compiled is None:
-            try:
-                with self.translate_errors():
-                    try:
-                        compiled = self._compiled(program, anywhere=True)
-                    except OSError:  # the folder cannot be written to, or is full
-                        compiled = self._compiled(program, anywhere=False)
-            except CardError:
-                raise
-            except Exception as error:
-                raise CardError(f"{program.file} cannot be compiled: {_words(error)}") from error
-            with self.translate_errors():
-                compiled.max_dynamic_shared_size_bytes = shared
-            self._functions[program, shared] = compiled
+        self.prepare(program, shared)
+        try:
+            return self._functions[program, shared].result()
+        except CardError:
+            del self._functions[program, shared]  # the next call tries again
+            raise
+
+    def _compile(self, program: Program, shared: int) -> Any:
+        """Return a compiled kernel, in a thread of those that compile."""
+        try:
+            with self.translate_errors(), self._cupy.cuda.Device(self._number):
+                try:
+                    compiled = self._compiled(program, anywhere=True)
+                except OSError:  # the folder cannot be written to, or is full
+                    compiled = self._compiled(program, anywhere=False)
+        except CardError:
+            raise
+        except Exception as error:
+            raise CardError(f"{program.file} cannot be compiled: {_words(error)}") from error
+        with self.translate_errors(), self._cupy.cuda.Device(self._number):
+            compiled.max_dynamic_shared_size_bytes = shared
         return compiled
 
     def _compiled(self, program: Program, anywhere: bool) -> Any:

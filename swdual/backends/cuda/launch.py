@@ -17,18 +17,28 @@ from numpy.typing import NDArray
 from swdual.backend import MAX_SCORE
 from swdual.backends.cuda import pieces
 from swdual.backends.cuda.card import Buffer, Card, Event, Program
-from swdual.backends.cuda.kernels import BORDER_BYTES, KERNELS, SEARCH, Kernel, Tile, choose
+from swdual.backends.cuda.kernels import (
+    BORDER_BYTES,
+    COLUMNS,
+    KERNELS,
+    LANES,
+    SEARCH,
+    Kernel,
+    Tile,
+    choose,
+)
 from swdual.backends.cuda.memory import CardRegion, OverBudget, Part, Shelf, pad_size
+from swdual.backends.cuda.occupancy import UNCUT, WARP, LaunchShape, choose_shape
 from swdual.backends.cuda.query import KernelQuery, transpose_scores
 from swdual.backends.cuda.slot import Slot
 from swdual.sequences.alphabet import ALIGNMENT, PAD
 from swdual.sequences.scoring import ScoringScheme
 
+MAX_TILE_COLUMNS = max(LANES) * max(COLUMNS)
+"""Longer queries need several tiles, whatever tile is chosen."""
+
 UNLIKE = 0.15
 """Part of a pair's cells that may be wasted on the shorter query; with more, each goes alone."""
-
-WARP = 32
-"""Threads of the smallest CTA."""
 
 KEYS = Program("keys.cu", "keys")
 KEYS_THREADS, MAX_KEYS_CTAS = 256, 1024
@@ -48,19 +58,23 @@ def kernels_on(capability: tuple[int, int]) -> list[Kernel]:
     ]
 
 
-class TargetTables(NamedTuple):
-    """Tables about targets on the card: pieces, chunks, and the numbers 0, 1, 2, ..."""
+class PieceTables(NamedTuple):
+    """What a kernel is given about pieces and chunks, and how much work they are.
 
-    region: CardRegion
+    The first four are the addresses of starts, lengths, targets and chunks on the card: see
+    `SEARCH`. `tables` is the memory that a launch has for itself there, if any.
+    """
+
+    starts: int
+    lengths: int
+    targets: int
+    chunks: int
+    chunk_count: int
     pieces: int
     longest: int
-    chunks: int
+    max_grid: int
     rows: int
-
-    def address(self, number: int) -> int:
-        """Return the address of starts (0), lengths, targets, edges, or numbers (4)."""
-        sizes = [4 * self.pieces] * 3 + [4 * (self.chunks + 1)]
-        return self.region.buffer.address + sum(pad_size(size) for size in sizes[:number])
+    tables: CardRegion | None
 
 
 class KernelRun(NamedTuple):
@@ -97,7 +111,10 @@ class Launcher:
         self._kernels = kernels_on(card.capability)
         self._widest = KERNELS["q1_s32"]
         self._matrix = shelf.keep(transpose_scores(scheme.matrix.scores))
+        card.prepare(KEYS, 0)
+        self._numbers = shelf.keep(np.arange(shelf.max_targets + 1, dtype=np.uint32))
         self._border: Buffer | None = None
+        self._prepared: set[tuple[int, int]] = set()
 
     def max_score(self, query: KernelQuery, longest: int) -> int:
         """Return an upper bound of the scores of a query.
@@ -143,6 +160,28 @@ class Launcher:
         alike = long - short <= 2 * UNLIKE * long
         return alike and self._find_kernel([query, partner]) is not None
 
+    def prepare(self, queries: Sequence[KernelQuery], part: Part) -> None:
+        """Begin to compile the kernels that a launch will probably need, and all of its size.
+
+        Parameters
+        ----------
+        queries, part
+            What will be launched.
+        """
+        size = len(queries), max(len(query) for query in queries)
+        if size in self._prepared:
+            return
+        self._prepared.add(size)
+        kernel = self._find_kernel(queries)
+        assert kernel is not None
+        lengths = self._shelf.block(part.stretch.block).lengths[part.first : part.last]
+        self._card.prepare(*_program(kernel, self._shape(kernel, queries, lengths).tile))
+        limit = kernel.limit(max(self._largest(query) for query in queries))
+        for query in queries:
+            if len(query) <= MAX_TILE_COLUMNS and self.max_score(query, int(lengths[0])) >= limit:
+                tile = self._tile(self._widest, len(query), lengths)
+                self._card.prepare(*_program(self._widest, tile))
+
     def launch(
         self, slot: Slot, queries: Sequence[KernelQuery], part: Part, cutoff: int | None
     ) -> Event:
@@ -166,17 +205,17 @@ class Launcher:
         kernel = self._find_kernel(queries)
         assert kernel is not None
         shelf = self._shelf
-        longest_query = max(len(query) for query in queries)
         lengths = shelf.block(part.stretch.block).lengths[part.first : part.last]
-        tile = self._tile(kernel, longest_query, lengths)
-        work = self._work(kernel, tile, queries, part)
-        slot.lay_out([query.lay_out() for query in queries], len(lengths), work.pieces)
+        shape = self._shape(kernel, queries, lengths)
+        tile = shape.tile
         region = shelf.hold(part.stretch)
+        work = self._work(kernel, shape, queries, part, region)
+        slot.lay_out([query.lay_out() for query in queries], len(lengths), work.pieces)
         limit = kernel.limit(max(self._largest(query) for query in queries))
         search = self._search(slot, queries, work)
-        search["residues"] = region.buffer.address
+        search["residues"] = region.addresses[0]
         search["limit"] = limit
-        runs = [self._run(kernel, tile, tile.threads, search, work.chunks, work.rows)]
+        runs = [self._run(kernel, tile, tile.threads, search, work.max_grid, work.rows)]
         runs += [
             self._again(slot, number, query, search, work, lengths)
             for number, query in enumerate(queries)
@@ -184,32 +223,33 @@ class Launcher:
         ]
         border = self._border_of(max(run.scratch for run in runs))
         stream = self._stream
-        for resource in (region, work.region, self._matrix):
-            stream.wait(resource.arrived)
+        for resource in (region, work.tables, self._matrix, self._numbers):
+            if resource is not None:
+                stream.wait(resource.arrived)
         slot.send(stream)
         self._queue(runs, border)
         region.used = stream.record()
         if cutoff is not None:
             for number in range(len(queries)):
-                self._gather(slot, number, work, len(lengths), cutoff)
+                self._gather(slot, number, len(lengths), cutoff)
         slot.fetch(stream, scores=cutoff is None)
         return stream.record()
 
     def _search(
-        self, slot: Slot, queries: Sequence[KernelQuery], work: TargetTables
+        self, slot: Slot, queries: Sequence[KernelQuery], work: PieceTables
     ) -> NDArray[np.void]:
         """Return what a kernel is given, but the residues and the limit."""
         search = np.zeros((), SEARCH)
-        for number, name in enumerate(("piece_starts", "piece_lengths", "piece_targets", "chunks")):
-            search[name] = work.address(number)
-        search["chunk_count"] = work.chunks
+        search["piece_starts"], search["piece_lengths"] = work.starts, work.lengths
+        search["piece_targets"] = work.targets
+        search["chunks"], search["chunk_count"] = work.chunks, work.chunk_count
         search["gap_first"], search["gap_next"] = self._gap_costs
         search["next"] = slot.address("next")
         search["rescue_count"] = slot.address("rescue_count")
         for number, query in enumerate(queries):
             if query.profile is None:
                 search["queries"][number] = slot.address("query", number)
-                search["tables"][number] = self._matrix.buffer.address
+                search["tables"][number] = self._matrix.addresses[0]
             else:
                 search["tables"][number] = slot.address("query", number)
             search["query_lengths"][number] = len(query)
@@ -221,60 +261,102 @@ class Launcher:
         mean_length = float(lengths.mean())
         return choose(kernel, self._capability, query_length, mean_length, self._card.shared_bytes)
 
+    def _shape(
+        self, kernel: Kernel, queries: Sequence[KernelQuery], lengths: NDArray[np.uint32]
+    ) -> LaunchShape:
+        """Return the tile and the windows; where no target is cut, the windows are `UNCUT`."""
+        ctas = self._card.processors
+        longest_query = max(len(query) for query in queries)
+        tile = self._tile(kernel, longest_query, lengths)
+        groups = ctas * _granule(kernel, tile, tile.threads)
+        span = self._span(queries)
+        if longest_query > MAX_TILE_COLUMNS and len(lengths) < groups:
+            tiles = self._wide_tiles(kernel, tile)
+            border = self._shelf.border_bytes
+            return choose_shape(kernel, tiles, longest_query, span, lengths, ctas, border)
+        if span is not None:
+            window = pieces.compute_window(span, int(lengths.sum(dtype=np.int64)) // groups)
+            if window < lengths[0]:
+                return LaunchShape(tile, span, window)
+        return LaunchShape(tile, 0, UNCUT)
+
+    def _wide_tiles(self, kernel: Kernel, tile: Tile) -> list[Tile]:
+        """Return a tile, and those of a warp a group."""
+        wide = [
+            other
+            for other in kernel.tiles_on(self._capability)
+            if other.lanes == WARP and kernel.shared_bytes(*other) <= self._card.shared_bytes
+        ]
+        return [tile, *wide]
+
+    def _span(self, queries: Sequence[KernelQuery]) -> int | None:
+        """Return how many residues of a target an alignment can cover; None for any number."""
+        spans = [
+            pieces.compute_span(len(query), self._sum(query), self._gap_costs[1])
+            for query in queries
+        ]
+        known = [span for span in spans if span is not None]
+        return pieces.round_up(max(known)) if len(known) == len(spans) else None
+
     def fetch_scores(self, slot: Slot) -> None:
         """Fetch all scores of a launch that was to fetch keys."""
         slot.fetch(self._stream, scores=True)
         self._stream.record().wait()
 
     def _work(
-        self, kernel: Kernel, tile: Tile, queries: Sequence[KernelQuery], part: Part
-    ) -> TargetTables:
-        """Return the pieces and chunks of some targets."""
-        granule = _granule(kernel, tile, tile.threads)
+        self,
+        kernel: Kernel,
+        shape: LaunchShape,
+        queries: Sequence[KernelQuery],
+        part: Part,
+        region: CardRegion,
+    ) -> PieceTables:
+        """Return the pieces and chunks of some targets, which lie in a region.
+
+        Where no target is cut, the pieces are the targets. Where one tile holds the query, warps
+        draw pieces, and only their number is read of the chunks: chunks of a piece each will do.
+        """
+        tile, span, window = shape
         ctas = self._card.processors
+        granule = _granule(kernel, tile, tile.threads)
         block = self._shelf.block(part.stretch.block)
-        here = slice(part.first, part.last)
-        lengths = block.lengths[here]
-        span, window = self._windows(queries, lengths, ctas * granule)
-        tiles = -(-max(len(query) for query in queries) // (tile.lanes * tile.columns))
+        lengths = block.lengths[part.first : part.last]
+        whole = window == UNCUT
+        one_tile = max(len(query) for query in queries) <= tile.lanes * tile.columns
         area = partial(kernel.border_rows, tile, 1)
-        most_rows = self._shelf.border_bytes // (BORDER_BYTES * ctas) if tiles > 1 else None
+        most_rows = self._shelf.border_bytes // (BORDER_BYTES * ctas)
 
         def make() -> tuple[list[NDArray[np.uint32]], tuple[int, ...]]:
-            # The targets of a stretch lie one behind the other, whatever lies between them in the
-            # file.
-            words = (block.lengths[part.stretch.first : part.last] + ALIGNMENT - 1) // ALIGNMENT
-            starts = (np.cumsum(words, dtype=np.uint32) - words)[part.first - part.stretch.first :]
-            windows = pieces.cut(starts, lengths, span, window)
-            chunks = pieces.chunk(windows.lengths, granule, kernel.targets, ctas, area, most_rows)
-            sizes = (
-                len(windows.lengths),
-                int(windows.lengths[0]),
-                len(chunks.edges) - 1,
-                chunks.rows,
-            )
-            return [*windows, chunks.edges, np.arange(len(lengths), dtype=np.uint32)], sizes
+            arrays, sizes = [], lengths
+            if not whole:
+                # The targets of a stretch lie one behind the other, whatever lies between them in
+                # the file.
+                here = block.lengths[part.stretch.first : part.last]
+                words = (here + ALIGNMENT - 1) // ALIGNMENT
+                starts = (np.cumsum(words, dtype=np.uint32) - words)[-len(lengths) :]
+                arrays = [*pieces.cut(starts, lengths, span, window)]
+                sizes = arrays[1]
+            count = len(sizes)
+            if one_tile:
+                chunks = pieces.Chunks(np.array([0, count], np.uint32), 0)
+            else:
+                chunks = pieces.chunk(sizes, granule, kernel.targets, ctas, area, most_rows)
+            about = count, int(sizes[0]), len(chunks.edges) - 1, chunks.rows
+            return [*arrays, chunks.edges], about
 
-        key = (part, span, window, granule, kernel.targets, tile.lanes, most_rows)
-        region = self._shelf.table(key, make)
-        return TargetTables(region, *region.about)
-
-    def _windows(
-        self, queries: Sequence[KernelQuery], lengths: NDArray[np.uint32], groups: int
-    ) -> tuple[int, int]:
-        """Return the overlap and the length of windows; where none is cut, always the same."""
-        longest = int(lengths[0])
-        spans = [
-            pieces.compute_span(len(query), self._sum(query), self._gap_costs[1])
-            for query in queries
-        ]
-        known = [span for span in spans if span is not None]
-        if len(known) == len(spans):
-            span = pieces.round_up(max(known))
-            window = pieces.compute_window(span, int(lengths.sum(dtype=np.int64)) // groups)
-            if window < longest:
-                return span, window
-        return 0, int(np.iinfo(np.uint32).max)
+        offset, numbers = 4 * (part.first - part.stretch.first), self._numbers.addresses[0]
+        own = region.addresses[1] + offset, region.addresses[2] + offset, numbers
+        if whole and one_tile:
+            count, longest, chunk_count, rows = len(lengths), int(lengths[0]), len(lengths), 0
+            tables, addresses = None, (*own, numbers)
+        else:
+            chunking = None if one_tile else (granule, kernel.targets, tile.lanes, most_rows)
+            tables = self._shelf.table((part, span, window, chunking), make)
+            count, longest, chunk_count, rows = tables.about
+            addresses = (*(own if whole else ()), *tables.addresses)
+        drawn = WARP // tile.lanes * kernel.targets
+        max_grid = -(-count // drawn) if one_tile else chunk_count
+        return PieceTables(*addresses, chunk_count, count, longest, max_grid, rows, tables)
 
     def _again(
         self,
@@ -282,12 +364,21 @@ class Launcher:
         number: int,
         query: KernelQuery,
         search: NDArray[np.void],
-        work: TargetTables,
+        work: PieceTables,
         lengths: NDArray[np.uint32],
     ) -> KernelRun:
-        """Return the run over the pieces of a query that did not fit 16 bits."""
-        kernel = self._widest
+        """Return the run over the pieces of a query that did not fit 16 bits.
+
+        In several tiles, CTAs are small where pieces are few or borders large, so that many CTAs
+        have work.
+        """
+        kernel, ctas = self._widest, self._card.processors
         tile = self._tile(kernel, len(query), lengths)
+        several = len(query) > MAX_TILE_COLUMNS
+        if several and work.pieces < ctas * _granule(kernel, tile, tile.threads):
+            tiles, sizes = self._wide_tiles(kernel, tile), np.minimum(lengths, work.longest)
+            border = self._shelf.border_bytes
+            tile = choose_shape(kernel, tiles, len(query), None, sizes, ctas, border).tile
         again = search.copy()
         again["queries"][0] = search["queries"][number]
         again["tables"][0] = search["tables"][number]
@@ -301,7 +392,8 @@ class Launcher:
         while True:
             granule = _granule(kernel, tile, threads)
             rows = kernel.border_rows(tile, granule, work.longest)
-            if rows <= room or threads == WARP:
+            crowded = several and (rows * ctas > room or granule * ctas > work.pieces)
+            if threads == WARP or not (crowded or rows > room):
                 break
             threads = max(threads // 2 // WARP, 1) * WARP
         return self._run(kernel, tile, threads, again, -(-work.pieces // granule), rows)
@@ -330,8 +422,7 @@ class Launcher:
         """Queue runs, which share scratch memory because they follow one another."""
         for kernel, tile, grid, threads, search, _ in runs:
             search["border"] = border.address
-            program = Program(kernel.file, kernel.expression(*tile))
-            shared = kernel.shared_bytes(*tile)
+            program, shared = _program(kernel, tile)
             self._stream.launch(program, grid, threads, shared, [search])
 
     def _border_of(self, size: int) -> Buffer:
@@ -344,13 +435,11 @@ class Launcher:
             self._border = self._shelf.budget.allocate(pad_size(max(size, 1)))
         return self._border
 
-    def _gather(
-        self, slot: Slot, number: int, work: TargetTables, targets: int, cutoff: int
-    ) -> None:
+    def _gather(self, slot: Slot, number: int, targets: int, cutoff: int) -> None:
         """Queue the search for scores that reach the score cutoff."""
         arguments = [
             np.uint64(slot.address("scores", number)),
-            np.uint64(work.address(4)),
+            np.uint64(self._numbers.addresses[0]),
             np.uint32(targets),
             np.int32(min(max(cutoff, 0), MAX_SCORE)),
             np.uint64(slot.address("keys", number)),
@@ -364,3 +453,8 @@ class Launcher:
 def _granule(kernel: Kernel, tile: Tile, threads: int) -> int:
     """Return how many pieces a CTA computes side by side."""
     return threads // tile.lanes * kernel.targets
+
+
+def _program(kernel: Kernel, tile: Tile) -> tuple[Program, int]:
+    """Return an instance of a kernel, and its bytes of dynamic shared memory."""
+    return Program(kernel.file, kernel.expression(*tile)), kernel.shared_bytes(*tile)

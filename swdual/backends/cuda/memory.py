@@ -1,5 +1,8 @@
 """What lies on the card: targets that stay, targets that pass through, and tables about both.
 
+Targets lie there with their starts and lengths. Only where targets are cut into pieces, or pieces
+are gathered in chunks, a launch needs a table of its own.
+
 If the database is larger than its part of the memory, what is asked for first stays, up to a limit,
 and the rest passes through a ring of bays. To keep what was used last instead would keep nothing:
 of a database that is read from end to end again and again, it would always throw away what comes
@@ -19,6 +22,7 @@ from swdual.backends.cuda import pieces
 from swdual.backends.cuda.card import Buffer, Card, Event, Stream
 from swdual.database.database import Block, Database
 from swdual.database.layout import GUARD_BYTES
+from swdual.sequences.alphabet import ALIGNMENT
 
 BAYS = 3
 """Stretches in the ring: one computed, one that comes, one that may still be in use."""
@@ -26,11 +30,15 @@ BAYS = 3
 STAGE_BYTES = 8 << 20
 """At most so many bytes are copied to the card at a time, while the next go to another stage."""
 
-STRETCH_PART, WORKING_PART, BORDER_PART, TABLE_PART = 8, 2, 8, 8
-"""A stretch, all that is no target, borders and tables may take one of so many parts."""
+STRETCH_PART = 8
+"""A stretch may take one of so many parts of the memory."""
 
-MAX_WORKING, MAX_BORDER, MAX_TABLES = 2 << 30, 1 << 30, 512 << 20
-"""More than that they never need."""
+MIN_WORKING, STREAMED_PART, TIGHT_PART = 2 << 30, 16, 2
+"""Bytes that are kept for other things than targets, if the database fits beside them. If it does
+not, one of so many parts of the memory is kept, if that is more; at most one of so many parts."""
+
+BORDER_PART, TABLE_PART = 2, 4
+"""Borders and tables may take one of so many parts of what targets leave."""
 
 FINENESS = 256
 """Arrays on the card begin on multiples of so many bytes."""
@@ -59,11 +67,20 @@ class Part(NamedTuple):
     last: int
 
 
+class MemoryShares(NamedTuple):
+    """Bytes of the card for targets that stay, for borders and for tables."""
+
+    targets: int
+    borders: int
+    tables: int
+
+
 @dataclass
 class CardRegion:
-    """Memory of the card with some content: when it arrived, and when it was last used."""
+    """Memory of the card with some arrays: when they arrived, and when they were last used."""
 
     buffer: Buffer
+    addresses: list[int]
     arrived: Event
     used: Event | None = None
     about: tuple[int, ...] = ()
@@ -82,6 +99,39 @@ def pad_size(size: int) -> int:
     512
     """
     return -(-size // FINENESS) * FINENESS
+
+
+def share_memory(limit: int, database_bytes: int, ring_bytes: int) -> MemoryShares:
+    """Return what may be used for what; what is left is for the arrays of launches.
+
+    Parameters
+    ----------
+    limit
+        Bytes that may be used for all purposes.
+    database_bytes
+        What the whole database takes on the card.
+    ring_bytes
+        What the ring takes, which is needed if the database does not fit.
+
+    >>> [size >> 30 for size in share_memory(64 << 30, 20 << 30, 1 << 30)]
+    [20, 22, 11]
+    """
+    tight = limit // TIGHT_PART
+    if database_bytes <= limit - min(tight, MIN_WORKING):
+        targets, working = database_bytes, limit - database_bytes
+    else:
+        working = min(tight, max(MIN_WORKING, limit // STREAMED_PART))
+        targets = limit - working - ring_bytes
+    return MemoryShares(targets, working // BORDER_PART, working // TABLE_PART)
+
+
+def _tables_size(targets: int) -> int:
+    """Return what the starts and the lengths of some targets take on the card."""
+    return 2 * pad_size(4 * targets)
+
+
+def _size_on_card(arrays: Arrays) -> int:
+    return sum(pad_size(array.nbytes) for array in arrays)
 
 
 @dataclass
@@ -138,7 +188,6 @@ class Shelf:
     def __init__(self, card: Card, database: Database, limit: int) -> None:
         self.card = card
         self.budget = Budget(card, limit)
-        self.border_bytes = min(limit // BORDER_PART, MAX_BORDER)
         self.uploaded: dict[Stretch, int] = {}
         self._database = database
         sizes = [
@@ -147,14 +196,23 @@ class Shelf:
             if section.name.startswith("residues/")
         ]
         self._stretch_bytes = min(max(sizes), limit // STRETCH_PART)
-        room = limit - min(limit // WORKING_PART, MAX_WORKING)
-        if sum(pad_size(size) for size in sizes) > room:
-            room -= BAYS * pad_size(self._stretch_bytes + GUARD_BYTES)
-        self._room = room
+        counts = [block.sequences for block in database.manifest.blocks]
+        self.max_targets = max(counts)
+        # What a stretch of a block takes, unless it is one target that is longer.
+        targets = min(self.max_targets, self._stretch_bytes // ALIGNMENT + 1)
+        self._bay_bytes = pad_size(self._stretch_bytes + GUARD_BYTES) + _tables_size(targets)
+        cuts = sum(2 * size // self._stretch_bytes for size in sizes if size > self._stretch_bytes)
+        shares = share_memory(
+            limit,
+            sum(pad_size(size) for size in sizes)
+            + sum(_tables_size(count) for count in counts)
+            + cuts * (pad_size(GUARD_BYTES) + 3 * FINENESS),
+            BAYS * self._bay_bytes,
+        )
+        self._room, self.border_bytes, self._table_bytes = shares
         self._staying: dict[Stretch, CardRegion] = {}
         self._ring: dict[Stretch, CardRegion] = {}
         self._tables: dict[Any, CardRegion] = {}
-        self._table_bytes = min(limit // TABLE_PART, MAX_TABLES)
         self._copies: Stream = card.stream()
         self._stage_bytes = min(STAGE_BYTES, pad_size(max(sizes)))
         self._stages = [_Stage(card.allocate_pinned(self._stage_bytes)) for _ in range(2)]
@@ -186,24 +244,30 @@ class Shelf:
         ]
 
     def hold(self, stretch: Stretch) -> CardRegion:
-        """Return where a stretch lies on the card, or will lie when its copy has arrived."""
+        """Return where a stretch lies on the card, or will lie when its copy has arrived.
+
+        Returns
+        -------
+        A region with residues, starts (in 16 bytes, from the first target's) and lengths.
+        """
         if stretch in self._staying:
             return self._staying[stretch]
         region = self._ring.pop(stretch, None)
         if region is None:
-            residues = self._database.targets(*stretch).residues
+            targets = self._database.targets(*stretch)
+            arrays: Arrays = [targets.residues, targets.starts, targets.lengths]
             self.uploaded[stretch] = self.uploaded.get(stretch, 0) + 1
-            region = self._stay(residues)
+            region = self._stay(arrays)
             if region is not None:
                 self._staying[stretch] = region
                 return region
-            region = self._pass(residues)
+            region = self._pass(arrays)
         self._ring[stretch] = region
         return region
 
-    def _stay(self, residues: NDArray[np.uint8]) -> CardRegion | None:
+    def _stay(self, arrays: Arrays) -> CardRegion | None:
         """Return a region for targets that stay on the card, if there is room."""
-        size = pad_size(len(residues))
+        size = _size_on_card(arrays)
         if size > self._room:
             return None
         try:
@@ -211,20 +275,20 @@ class Shelf:
         except OverBudget:
             return None
         self._room -= size
-        return CardRegion(buffer, self._send(buffer, [residues]))
+        return self._send(buffer, arrays)
 
-    def _pass(self, residues: NDArray[np.uint8]) -> CardRegion:
+    def _pass(self, arrays: Arrays) -> CardRegion:
         """Return a region in the ring, whose former targets are overwritten."""
-        size = pad_size(len(residues))
-        buffer, used = self._bay(size)
+        buffer, used = self._bay(_size_on_card(arrays))
         if used is not None:
             self._copies.wait(used)
-        arrived = self._send(buffer, [residues])
-        return CardRegion(buffer, arrived, arrived)
+        region = self._send(buffer, arrays)
+        region.used = region.arrived
+        return region
 
     def _bay(self, size: int) -> tuple[Buffer, Event | None]:
         """Return memory of the ring, and when its last use is over."""
-        usual = max(size, pad_size(self._stretch_bytes + GUARD_BYTES))
+        usual = max(size, self._bay_bytes)
         if len(self._ring) < BAYS:
             return self.budget.allocate(usual), None
         oldest = next(iter(self._ring))
@@ -237,8 +301,7 @@ class Shelf:
 
     def keep(self, array: NDArray[Any]) -> CardRegion:
         """Return where an array lies on the card for good."""
-        buffer = self.budget.allocate(pad_size(array.nbytes))
-        return CardRegion(buffer, self._send(buffer, [array]))
+        return self._send(self.budget.allocate(pad_size(array.nbytes)), [array])
 
     def table(self, key: Any, make: Callable[[], tuple[Arrays, tuple[int, ...]]]) -> CardRegion:
         """Return where some arrays lie on the card, one behind the other, each padded.
@@ -253,22 +316,23 @@ class Shelf:
         region = self._tables.pop(key, None)
         if region is None:
             arrays, about = make()
-            size = sum(pad_size(array.nbytes) for array in arrays)
+            size = _size_on_card(arrays)
             held = sum(each.buffer.size for each in self._tables.values())
             while held + size > self._table_bytes and len(self._tables) > 1:
                 self.card.synchronize()
                 oldest = self._tables.pop(next(iter(self._tables))).buffer
                 held -= oldest.size
                 self.budget.free(oldest)
-            buffer = self.budget.allocate(size)
-            region = CardRegion(buffer, self._send(buffer, arrays), about=about)
+            region = self._send(self.budget.allocate(size), arrays)
+            region.about = about
         self._tables[key] = region
         return region
 
-    def _send(self, buffer: Buffer, arrays: Arrays) -> Event:
-        """Copy arrays to the card; return when they have arrived."""
-        begin = 0
+    def _send(self, buffer: Buffer, arrays: Arrays) -> CardRegion:
+        """Copy arrays to the card, one behind the other, each padded."""
+        begin, addresses = 0, []
         for array in arrays:
+            addresses.append(buffer.address + begin)
             data = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
             for first in range(0, len(data), self._stage_bytes):
                 some = data[first : first + self._stage_bytes]
@@ -280,7 +344,7 @@ class Shelf:
                 stage.sent = self._copies.record()
                 self._stages.reverse()
             begin += pad_size(array.nbytes)
-        return self._copies.record()
+        return CardRegion(buffer, addresses, self._copies.record())
 
     def clear(self) -> None:
         """Free all memory of the card, after all work on it is done."""

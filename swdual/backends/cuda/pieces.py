@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import isqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -138,10 +138,13 @@ def chunk(
     granule: int,
     each: int,
     ctas: int,
-    area: Callable[[int], int],
-    most_rows: int | None = None,
+    area: Callable[[Any], Any],
+    most_rows: int,
 ) -> Chunks:
     """Return pieces in chunks.
+
+    The size of a chunk depends on its first piece, the longest, and never falls from one chunk to
+    the next: the chunks of one size are computed together.
 
     Parameters
     ----------
@@ -154,7 +157,8 @@ def chunk(
     ctas
         How many take chunks.
     area
-        Rows of scratch that a group takes for pieces of a length.
+        Rows of scratch that a group takes for pieces of a length; also of an array of lengths. More
+        for longer ones.
     most_rows
         Rows of scratch that a chunk may take, if it has more than `each` pieces.
     """
@@ -163,17 +167,30 @@ def chunk(
     unit = granule if waves > MANY_WAVES else -(-count // (ctas * waves * each)) * each
     share = int(lengths.sum(dtype=np.int64)) // (ctas * granule)
     wanted = min(share // CHUNKS_A_CTA, MAX_CHUNK_ROWS)
-    edges, rows = [0], 0
-    while edges[-1] < count:
-        first = edges[-1]
-        longest = lengths.item(first)
-        size = unit * max(1, wanted // longest)
-        if most_rows is not None:
-            size = min(size, each * max(1, most_rows // area(longest)))
-        size = min(size, count - first)
-        rows = max(rows, area(longest) * -(-size // each))
-        edges.append(first + size)
-    return Chunks(np.array(edges, np.uint32), rows)
+    heads = _starts_of_runs(lengths)  # the first piece of each length
+    longest = lengths[heads].astype(np.int64)
+    sizes = np.minimum(
+        unit * np.maximum(1, wanted // longest), each * np.maximum(1, most_rows // area(longest))
+    )
+    changes = _starts_of_runs(sizes)
+    ends = [*heads[changes[1:]].tolist(), count]  # where chunks of the next size begin, or none
+    runs, first = [], 0
+    for size, end in zip(sizes[changes].tolist(), ends, strict=True):
+        runs.append(np.arange(first, end, size))  # none, if a larger chunk before reaches the end
+        first += size * len(runs[-1])
+    edges = np.append(np.concatenate(runs), count)
+    groups = -(-np.diff(edges) // each)
+    rows = int((area(lengths[edges[:-1]].astype(np.int64)) * groups).max())
+    return Chunks(edges.astype(np.uint32), rows)
+
+
+def _starts_of_runs(numbers: NDArray[np.integer]) -> NDArray[np.intp]:
+    """Return where each run of equal numbers begins.
+
+    >>> _starts_of_runs(np.array([7, 7, 5, 9, 9])).tolist()
+    [0, 2, 3]
+    """
+    return np.append(0, np.flatnonzero(numbers[1:] != numbers[:-1]) + 1)
 
 
 def cut_stretches(lengths: NDArray[np.uint32], most_bytes: int) -> list[tuple[int, int]]:

@@ -117,6 +117,8 @@ class Pipeline:
         self._keep_what_is_wanted(tasks)
         query, *target_range = tasks[0]
         plan = self._plan(tasks)
+        for launch in plan:
+            self.launcher.prepare(*launch)
         for part in self.shelf.parts(*target_range):
             while (
                 part_scores := self._part_scores.get((query, part))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -44,8 +45,8 @@ class Memory:
         self.size = size
 
 
-class Current:
-    """A context manager that notes how deep it is entered."""
+class Current(threading.local):
+    """A context manager that notes how deep a thread has entered it."""
 
     depth = 0
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -65,6 +67,75 @@ def test_a_kernel_is_compiled_once_with_all_that_it_depends_on():
     assert names == ("q2_s16<16, 28, 512>",)
     assert options[:2] == ("--std=c++17", f"-I{folder}")
     assert len(options[2].partition("=")[2]) == 64
+
+
+def test_kernels_that_will_be_launched_are_compiled_at_the_same_time(monkeypatch):
+    """Each compiler waits for the others, before the first launch; then all is as it was."""
+    emulator.need()
+    monkeypatch.delenv("CUPY_CACHE_DIR", raising=False)
+    rng = np.random.default_rng(2)
+    query = random_codes(rng, 400)
+    database = database_of(family(rng, query, 8))
+    cupy, together, folders = FakeCupy(), threading.Barrier(3, timeout=60), []
+
+    def compiled(**given):
+        if given["name_expressions"] != ("keys",):
+            together.wait()
+        folders.append(os.environ["CUPY_CACHE_DIR"])
+        return FakeCupy.RawModule(cupy, **given)
+
+    monkeypatch.setattr(cupy, "RawModule", compiled, raising=False)
+    scorer = CudaScorer(database, BLOSUM62, CupyCard(cupy, 0))
+    tasks = tasks_of(database, [query[:n] for n in (400, 180, 90)])
+    assert in_turn(scorer, tasks) == expected(database, BLOSUM62, tasks)
+    assert len(cupy.modules) == len(folders) == 4
+    assert set(folders) == {str(_cuda_cupy.cache_folder() / "cupy")}
+    assert "CUPY_CACHE_DIR" not in os.environ
+    assert cupy.device.depth == 0
+
+
+def test_threads_with_other_settings_wait_for_each_other(monkeypatch):
+    """Those with the same ones do not; at the end the user's own are there again."""
+    monkeypatch.setenv("SWDUAL_TEST_A", "user")
+    monkeypatch.delenv("SWDUAL_TEST_B", raising=False)
+    environment, seen = _cuda_cupy._Environment(), []
+    both, done = threading.Barrier(2, timeout=60), threading.Event()
+
+    def first(number):
+        with environment.set({"SWDUAL_TEST_A": "first"}):
+            both.wait()
+            assert environment.chosen("SWDUAL_TEST_A") == "user"
+            done.wait(0.1 * number)
+            seen.append(os.environ["SWDUAL_TEST_A"])
+
+    def second():
+        both.wait()
+        with environment.set({"SWDUAL_TEST_B": "second"}):
+            seen.append((os.environ["SWDUAL_TEST_A"], os.environ["SWDUAL_TEST_B"]))
+
+    with ThreadPoolExecutor(3) as pool:
+        for future in [pool.submit(first, 1), pool.submit(first, 0)]:
+            future.result()
+        assert seen == ["first", "first"]
+        futures = [pool.submit(first, 1), pool.submit(second)]
+        for future in futures:
+            future.result()
+    assert seen[2:] == ["first", ("user", "second")]
+    assert os.environ["SWDUAL_TEST_A"] == "user"
+    assert "SWDUAL_TEST_B" not in os.environ
+
+
+def test_a_kernel_that_nobody_launches_may_fail():
+    """And one that is launched is compiled again."""
+    cupy = FakeCupy()
+    card = CupyCard(cupy, 0)
+    program = Program("q2_s16.cu", "q2_s16<8, 16, 512>")
+    cupy.failure = CompileException("a.cu(3): error: no")
+    card.prepare(program, 1)
+    with pytest.raises(CardError, match="cannot be compiled"):
+        card.function(program, 1)
+    cupy.failure = None
+    assert card.function(program, 1)
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from kernels import emulator
 from swdual.backends.cuda import CudaScorer
 from swdual.backends.cuda import launch as _cuda_launch
 from swdual.backends.cuda.kernels import KERNELS
+from swdual.backends.cuda.occupancy import UNCUT
 
 pytestmark = pytest.mark.sample("values")
 
@@ -130,3 +131,26 @@ def test_each_kernel_alone_scores_by_the_definition(monkeypatch, name, length):
         card = Emulated(total=total, capability=divmod(low, 10))
         assert in_turn(CudaScorer(database, BLOSUM62, card), tasks) == scores
         assert card.profiles[name] > 0
+
+
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("seed", range(6))
+def test_ranges_of_a_stretch_score_by_the_definition(seed):
+    """Targets as they are and cut into windows, in one tile and in several, from any target on."""
+    rng = np.random.default_rng(seed)
+    # A query of 10 residues spans 20; with the second scheme some scores overflow.
+    scheme = scheme_of(5, -4, 3, 5) if seed < 4 else scheme_of(400, -300, 90, 400)
+    whole = random_codes(rng, 1100)
+    queries = [whole[: rng.integers(6, 12)], whole[: rng.integers(50, 80)], whole]
+    database = database_of(family(rng, whole, 40, longest=250))
+    tasks = []
+    for query in queries:
+        first = int(rng.integers(0, 20))
+        tasks.append((query, 0, first, int(rng.integers(first + 1, 41))))
+    card = Emulated(total=16 * MEBIBYTE, capability=CAPABILITIES[seed % 2], seed=seed)
+    scorer = CudaScorer(database, scheme, card)
+    assert in_turn(scorer, tasks) == expected(database, scheme, tasks)
+    tables = scorer._pipeline.shelf._tables
+    assert {window == UNCUT for _, _, window, _ in tables} == {True, False}
+    assert len(tables) == 2  # none for the query that one tile holds, and no target is cut for
+    assert any(name.startswith("q1_s32") for name, _ in card.launches) == (seed >= 4)

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from backends.cuda.searches import database_of, random_codes, small_parts
+from backends.cuda.searches import (
+    database_of,
+    in_turn,
+    random_codes,
+    scheme_of,
+    small_parts,
+    tasks_of,
+)
 from backends.cuda.standin import StandIn
 
+from swdual.backends.cuda import CudaScorer
 from swdual.backends.cuda import memory as _cuda_memory
-from swdual.backends.cuda.memory import BAYS, OverBudget, Part, Shelf, Stretch
+from swdual.backends.cuda.memory import BAYS, OverBudget, Part, Shelf, Stretch, share_memory
 
 
 def shelf_of(lengths, limit, block_bytes=1 << 20, **card):
@@ -88,6 +96,7 @@ def test_ranges_are_cut_at_the_ends_of_stretches():
 def test_a_table_is_sent_once_as_long_as_there_is_room():
     """It is made when it is asked for and not there; the one that was asked for last stays."""
     shelf, _ = shelf_of([100] * 30, 40_000)
+    shelf._table_bytes = 5000
     made = []
 
     def make(number):
@@ -127,3 +136,68 @@ def test_copies_in_several_goes_arrive_whole(monkeypatch):
     place = shelf.keep(array)
     place.arrived.wait()
     assert (shelf.card.view(place.buffer.address, np.uint32, 1001) == array).all()
+
+
+GIBIBYTE = 1 << 30
+
+
+@pytest.mark.parametrize("memory", [48, 80, 141])
+def test_tables_of_a_resident_database_fit_beside_it(memory):
+    """UniRef50: 290 blocks of 64 MiB and 185,000 targets, if it were cut and chunked throughout."""
+    limit = int(0.9 * memory * 10**9)
+    database = 290 * ((64 << 20) + 8 * 185_000)
+    assert database < limit
+    shares = share_memory(limit, database, 3 * (66 << 20))
+    assert shares.targets == database
+    assert sum(shares) <= limit
+    assert shares.tables >= 290 * 3_600_000
+
+
+@pytest.mark.parametrize("limit", [10**5, GIBIBYTE, 24 * GIBIBYTE, 126 * GIBIBYTE])
+def test_a_database_that_does_not_fit_leaves_room_for_launches(limit):
+    """What stays and the ring take at most what borders, tables and slots do not need."""
+    ring = limit // 8
+    shares = share_memory(limit, 10 * limit, ring)
+    assert shares.targets >= limit // 4
+    assert sum(shares) + ring < limit
+    assert shares.borders >= min(limit // 4, GIBIBYTE)
+    assert shares.tables >= min(limit // 8, GIBIBYTE // 2)
+
+
+class Waits(StandIn):
+    """A card that counts how often the host waits for all streams; its kernels find nothing."""
+
+    synchronized = 0
+
+    def synchronize(self):
+        self.synchronized += 1
+        super().synchronize()
+
+    def search(self, kernel, tile, grid, threads, search):
+        pass
+
+
+@pytest.mark.parametrize("table_bytes", [None, 10_000])
+def test_tables_of_a_resident_database_are_made_once(table_bytes):
+    """As many blocks as UniRef50 has, 30,000 times smaller, on a card that is as much smaller.
+
+    After the first pass no table is sent and nobody waits for all streams. With little memory for
+    tables, each launch waits for the one before.
+    """
+    rng = np.random.default_rng(3)
+    with small_parts(2000):
+        database = database_of([random_codes(rng, 96) for _ in range(290 * 20)])
+    assert len(database.manifest.blocks) == 290
+    card = Waits(total=4 << 20, eagerness=0.9)
+    scorer = CudaScorer(database, scheme_of(5, -4, 3, 5), card)
+    shelf = scorer._ready().shelf
+    shelf._table_bytes = table_bytes or shelf._table_bytes
+    tasks = tasks_of(database, [random_codes(rng, 4)])  # whose windows are shorter than the targets
+    in_turn(scorer, tasks)
+    assert len(shelf._staying) == 290
+    assert (len(shelf._tables) == 290) == (table_bytes is None)
+    sent, waited = card.uploaded, card.synchronized
+    in_turn(scorer, tasks)
+    assert card.synchronized - waited == (0 if table_bytes is None else 290)
+    queries = 290 * 256  # a query goes along with each launch
+    assert (card.uploaded - sent == queries) == (table_bytes is None)

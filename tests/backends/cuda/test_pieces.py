@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -133,48 +136,60 @@ def test_windows_are_at_least_four_spans(span, share):
     assert window >= np.sqrt(2.0 * span * share) - 1
 
 
+def greedy_chunks(lengths, granule, each, ctas, area, most_rows):
+    """Return the edges of chunks, and the rows of the largest, one chunk after the other."""
+    count = len(lengths)
+    waves = math.ceil(count / (ctas * granule))
+    unit = granule if waves > 8 else math.ceil(count / (ctas * waves * each)) * each
+    wanted = min(sum(lengths) // (ctas * granule) // 64, 1024)
+    edges, rows = [0], 0
+    while edges[-1] < count:
+        longest = lengths[edges[-1]]
+        size = min(
+            unit * max(1, wanted // longest),
+            each * max(1, most_rows // area(longest)),
+            count - edges[-1],
+        )
+        rows = max(rows, area(longest) * math.ceil(size / each))
+        edges.append(edges[-1] + size)
+    return edges, rows
+
+
 @quick
 @given(
     st.lists(st.integers(1, 3000), min_size=1, max_size=3000),
+    st.integers(1, 400),
     st.sampled_from([16, 32, 64]),
     st.sampled_from([1, 2]),
     st.integers(1, 140),
-    st.one_of(st.none(), st.integers(1, 100_000)),
+    st.one_of(st.just(2**40), st.integers(1, 100_000)),
 )
-def test_chunks_cover_the_pieces_once(lengths, groups, each, ctas, most_rows):
+def test_chunks_are_those_of_one_after_the_other(lengths, repeats, groups, each, ctas, most_rows):
     """No gap and no overlap, whole groups, and no more scratch than is allowed if that can be."""
-    _, lengths = laid_out(lengths)
+    lengths = sorted(lengths * repeats if len(lengths) < 50 else lengths, reverse=True)
     kernel = {1: KERNELS["q2_s16"], 2: KERNELS["s2_s16"]}[each]
-    tile = Tile(512 // groups, 16, 512)
-
-    def area(longest):
-        return kernel.border_rows(tile, 1, longest)
-
-    edges, rows = pieces.chunk(lengths, groups * each, each, ctas, area, most_rows)
+    area = partial(kernel.border_rows, Tile(512 // groups, 16, 512), 1)
+    given = groups * each, each, ctas, area, most_rows
+    edges, rows = pieces.chunk(np.array(lengths, np.uint32), *given)
     assert edges.dtype == np.uint32
-    assert edges[0] == 0
-    assert edges[-1] == len(lengths)
-    sizes = np.diff(edges.astype(np.int64))
-    assert (sizes > 0).all()
-    assert (sizes[:-1] % each == 0).all()
-    needed = [
-        kernel.border_rows(tile, size, int(longest))
-        for size, longest in zip(sizes.tolist(), lengths[edges[:-1]], strict=True)
-    ]
-    assert max(needed) <= rows
-    if most_rows is not None:
-        for size, each_needs in zip(sizes.tolist(), needed, strict=True):
-            assert each_needs <= most_rows or size <= each
+    assert (edges.tolist(), rows) == greedy_chunks(lengths, *given)
+    sizes = np.diff(edges.astype(np.int64)).tolist()
+    assert min(sizes) > 0
+    assert all(size % each == 0 for size in sizes[:-1])
+    for size, first in zip(sizes, edges.tolist(), strict=False):
+        needed = kernel.border_rows(Tile(512 // groups, 16, 512), size, lengths[first])
+        assert needed <= rows
+        assert needed <= most_rows or size <= each
 
 
 def test_every_cta_has_as_much_to_do_as_the_others():
     """A few waves of equal pieces are shared out evenly, and many go in full chunks."""
     alike = np.full(300, 100, np.uint32)
-    edges, _ = pieces.chunk(alike, 64, 2, 4, int)
+    edges, _ = pieces.chunk(alike, 64, 2, 4, np.abs, 10**6)
     assert len(edges) - 1 == 8
     assert np.diff(edges).max() <= 38
     many = np.full(100_000, 100, np.uint32)
-    edges, _ = pieces.chunk(many, 64, 2, 4, int)
+    edges, _ = pieces.chunk(many, 64, 2, 4, np.abs, 10**6)
     assert (np.diff(edges)[:-1] % 64 == 0).all()
     assert len(edges) > 4 * 32
 

@@ -296,7 +296,7 @@ def test_each_allocation_in_turn_may_fail(limit):
                 assert sum(told) == len(task[0]) * residues
                 assert min(told) >= 0
             allocations = card.allocations
-    assert number > 10
+    assert number > 7
 
 
 @pytest.mark.case(number=25)
@@ -404,13 +404,13 @@ def test_scratch_grows_while_nobody_uses_it():
 def test_tables_make_room_while_nobody_uses_them():
     """Those of many ranges do not fit; the oldest may belong to a launch that has not begun."""
     rng = np.random.default_rng(32)
-    query = random_codes(rng, 30)
+    query, scheme = random_codes(rng, 4), scheme_of(5, -4, 3, 5)  # targets are cut into windows
     with small_parts(1 << 20):
         database = database_of(family(rng, query, 800))
         tasks = [(query, 0, first, first + 130) for first in range(0, 650, 3)]
         card = StandIn(total=MEBIBYTE, eagerness=0.0)
-        scorer = CudaScorer(database, BLOSUM62, card, 160_000)
-        assert in_turn(scorer, tasks) == expected(database, BLOSUM62, tasks)
+        scorer = CudaScorer(database, scheme, card, 160_000)
+        assert in_turn(scorer, tasks) == expected(database, scheme, tasks)
         assert 1 < len(scorer._pipeline.shelf._tables) < 20
 
 
@@ -426,8 +426,8 @@ def test_long_targets_are_cut_into_windows_and_score_the_same(gap_extend):
     scorer = CudaScorer(database, scheme, card)
     task = (query, 0, 0, 21)
     assert scorer(*task, ignore).tolist() == expected(database, scheme, [task]).pop()
-    (table,) = scorer._pipeline.shelf._tables.values()
-    assert (table.about[0] > 21) == (gap_extend > 0)
+    tables = scorer._pipeline.shelf._tables.values()
+    assert [table.about[0] > 21 for table in tables] == [True] * (gap_extend > 0)
 
 
 @pytest.mark.parametrize("capability", [(7, 5), (8, 9), (9, 0), (10, 0), (12, 1)])
@@ -501,7 +501,7 @@ def test_long_queries_share_scratch_that_fits():
         tasks = tasks_of(database, [query])
         scores = expected(database, BLOSUM62, tasks)
         grids = []
-        for limit in (400_000, 1_200_000, 8 * MEBIBYTE):
+        for limit in (200_000, 300_000, 8 * MEBIBYTE):
             card = StandIn(total=8 * MEBIBYTE, processors=60)
             assert in_turn(CudaScorer(database, BLOSUM62, card, limit), tasks) == scores
             assert card.peak <= limit
@@ -515,7 +515,7 @@ def test_a_query_too_large_for_the_memory_spoils_no_other():
     query, giant = random_codes(rng, 50), random_codes(rng, 3000)
     with small_parts(1 << 20):
         database = database_of(family(rng, query, 20, longest=1500))
-        scorer = CudaScorer(database, BLOSUM62, StandIn(total=8 * MEBIBYTE), 60_000)
+        scorer = CudaScorer(database, BLOSUM62, StandIn(total=8 * MEBIBYTE), 40_000)
         tasks = [(query, 0, 0, 5), (giant, 0, 0, 5), (query, 0, 0, 4)]
         scorer.prefetch(tasks)
         assert [scorer(*tasks[0], ignore).tolist()] == expected(database, BLOSUM62, tasks[:1])
