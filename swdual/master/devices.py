@@ -33,7 +33,8 @@ def parse_devices(
         "auto": all GPUs and CPUs, "cpu", "cuda": all GPUs, "cuda:0,1": these, or "hybrid": GPUs
         and CPUs, and an error where there are no GPUs.
     threads
-        CPUs to use. With GPUs, one of them feeds each GPU.
+        CPUs to use. With GPUs, one of them feeds each GPU. Where only GPUs score, the others align:
+        see `swdual.master.setup.count_alignment_workers`.
     backend
         The backend of the CPUs.
     gpu_memory_limit

@@ -10,7 +10,7 @@ import numpy as np
 
 from swdual.master.cost import CalibrationCache
 from swdual.master.devices import device_mix
-from swdual.master.worker import Worker
+from swdual.master.worker import ScoringWorker
 from swdual.master.worker_pool import AttemptReport
 from swdual.planning.planner import Plan
 from swdual.planning.timeline import Planned, Span, Timeline
@@ -22,7 +22,7 @@ class ExecutionLog:
     Parameters
     ----------
     names
-        The names of the workers.
+        The names of the workers, those that score first.
     book
         Where corrected rates are stored; None if nothing was calibrated.
     predicting
@@ -102,7 +102,7 @@ class ExecutionLog:
         self.timeline = Timeline(self.timeline.workers)
         self.plans.clear()
 
-    def learn(self, workers: Sequence[Worker]) -> None:
+    def learn(self, workers: Sequence[ScoringWorker]) -> None:
         """Correct the rates of the workers by the run times since the last call."""
         if self._book is None:
             return

@@ -1,4 +1,7 @@
-"""The executor on this machine: a thread for each CPU core and each GPU."""
+"""The executor on this machine: a thread for each CPU core and each GPU.
+
+Where only GPUs score, the threads of CPUs align beside them.
+"""
 
 from __future__ import annotations
 
@@ -142,7 +145,7 @@ class ThreadBatch(BatchExecution):
         self._context = context
         self._listener = listener
         self._cells_reported = 0
-        self._queries = len({task_id.query for task_id in stage.partition.task_ids})
+        self._unaligned = self._unaligned_further = stage.query_count
         self.ranges = stage.partition.ranges
 
     def submit(self) -> None:
@@ -150,19 +153,32 @@ class ThreadBatch(BatchExecution):
 
     def align(self, query: int, result: QueryResult) -> None:
         """Add background tasks that align the hits of a query. See `BatchExecution.align`."""
-        for hit_indices in self._split(result):
+        parts = self._split(result, self._unaligned)
+        self._unaligned -= 1
+        for hit_indices in parts:
             run = partial(align_hits, result, hit_indices, self._context)
             self._stage.scheduler.add(Task(query, result.query.id, target_range=None, run=run))
 
     def align_further(self, query: int, result: QueryResult) -> None:
         """Add background tasks of further alignments. See `BatchExecution.align_further`."""
-        for hit_indices in self._split(result):
+        parts = self._split(result, self._unaligned_further)
+        self._unaligned_further -= 1
+        for hit_indices in parts:
             run = partial(_align_further, result, hit_indices, self._context)
             self._stage.scheduler.add(Task(query, result.query.id, target_range=None, run=run))
 
-    def _split(self, result: QueryResult) -> list[NDArray[np.int64]]:
-        """Return the hits of each alignment task; a batch of few queries leaves workers idle."""
-        idle = len(self._context.workers) // max(1, self._queries)
+    def _split(self, result: QueryResult, queries: int) -> list[NDArray[np.int64]]:
+        """Return the hits of each alignment task: workers that nothing else will come for share it.
+
+        Parameters
+        ----------
+        result
+            The hits.
+        queries
+            How many queries of the batch are to be aligned, this one included.
+        """
+        threads = len(self._context.workers) + len(self._context.alignment_workers)
+        idle = threads // max(1, queries)
         return split_hits(result, self._context.memory.max_alignment_cost, idle)
 
     def wait(self) -> None:

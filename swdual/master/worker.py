@@ -1,4 +1,4 @@
-"""Workers: each is a device, its scorer, and the cost model of its tasks."""
+"""Workers: each is a thread and a device; those that score have a scorer and a cost model, too."""
 
 from __future__ import annotations
 
@@ -25,25 +25,37 @@ Bind = Callable[[Device, Database, ScoringScheme], Scorer]
 
 @dataclass(frozen=True, eq=False)
 class Worker:
-    """One CPU thread or one GPU that runs tasks; its own thread uses it.
+    """A thread that runs tasks. One that is no `ScoringWorker` only aligns.
 
     Parameters
     ----------
     number
-        Its number among all workers: CPUs first.
+        Its number among all workers: CPUs that score, GPUs, CPUs that only align.
     name
         Such as "cpu 0".
     device
         Where it computes; equal devices share scorer and rates.
+    """
+
+    number: int
+    name: str
+    device: Device
+
+
+@dataclass(frozen=True, eq=False)
+class ScoringWorker(Worker):
+    """One CPU thread or one GPU that scores; what there is to align then, its thread aligns, too.
+
+    Parameters
+    ----------
+    number, name, device
+        As of any `Worker`.
     scorer
         Scores targets there.
     rates
         The cost model of its tasks.
     """
 
-    number: int
-    name: str
-    device: Device
     scorer: Scorer
     rates: CostModel
 
@@ -74,7 +86,7 @@ def register(
     scheme: ScoringScheme,
     book: CalibrationCache | None,
     bind_scorer: Bind = bind,
-) -> list[Worker]:
+) -> list[ScoringWorker]:
     """Return a worker for each device.
 
     A device that has too little memory is left out, with a warning, where there are CPUs.
@@ -113,13 +125,26 @@ def register(
             logger.warning("%s; it does nothing in this search", error)
         else:
             scorers[device.name] = scorer
-    workers: list[Worker] = []
+    workers: list[ScoringWorker] = []
     for kind in ("cpu", "gpu"):
         able = (each for each in devices if each.kind == kind and each.name in scorers)
         for rank, device in enumerate(able):
             worker = (scorers[device.name], rates[device.name])
-            workers.append(Worker(len(workers), f"{kind} {rank}", device, *worker))
+            workers.append(ScoringWorker(len(workers), f"{kind} {rank}", device, *worker))
     return workers
+
+
+def make_alignment_workers(count: int, scoring: Sequence[ScoringWorker]) -> list[Worker]:
+    """Return workers that only align, beside GPUs that score.
+
+    Parameters
+    ----------
+    count
+        How many.
+    scoring
+        The workers that score; no CPU is among them.
+    """
+    return [Worker(len(scoring) + k, f"cpu {k}", Device()) for k in range(count)]
 
 
 def bind_cpu_scorers(
@@ -141,7 +166,7 @@ def bind_cpu_scorers(
     return [scorers[device.name] for device in devices if device.kind == "cpu"]
 
 
-def divide_cache(workers: Sequence[Worker], max_bytes: int) -> None:
+def divide_cache(workers: Sequence[ScoringWorker], max_bytes: int) -> None:
     """Divide memory for targets that are kept for the next query among the scorers that keep any.
 
     Parameters

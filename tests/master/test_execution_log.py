@@ -15,7 +15,7 @@ from swdual.master.devices import device_mix
 from swdual.master.execution_log import ExecutionLog
 from swdual.master.ranges import Range
 from swdual.master.task import Task, TaskAttempt
-from swdual.master.worker import Worker
+from swdual.master.worker import ScoringWorker
 from swdual.master.worker_pool import AttemptReport
 from swdual.planning.planner import make_plan
 from swdual.planning.timeline import Span
@@ -59,9 +59,9 @@ def workers():
     cpu, gpu = lessons(), lessons()
     device = Device("gpu", "simd", {"lanes": 16})
     return [
-        Worker(0, "cpu 0", Device(), None, cpu),
-        Worker(1, "cpu 1", Device(), None, cpu),
-        Worker(2, "gpu 0", device, None, gpu),
+        ScoringWorker(0, "cpu 0", Device(), None, cpu),
+        ScoringWorker(1, "cpu 1", Device(), None, cpu),
+        ScoringWorker(2, "gpu 0", device, None, gpu),
     ]
 
 
@@ -157,7 +157,7 @@ def test_nothing_is_learnt_twice(workers, clock):
 def test_rates_learn_what_was_observed(clock):
     """The real ones: after some searches that took twice as long, half the speed is predicted."""
     rates = CostModel.from_dict(1)
-    worker = Worker(0, "cpu 0", Device(), None, rates)
+    worker = ScoringWorker(0, "cpu 0", Device(), None, rates)
     record = ExecutionLog([worker.name], Book())
     record.begin(PLAN, [0, 0])
     for _ in range(MAX_SEEN):

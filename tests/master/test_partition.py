@@ -21,7 +21,7 @@ from swdual.master.partition import DRIFT, MAX_TASKS, PartitionInput, Replanning
 from swdual.master.ranges import EDGE, SMALL_EDGE, Range, compute_columns
 from swdual.master.task import Task
 from swdual.master.work_stealing import WorkStealingScheduler
-from swdual.master.worker import Worker
+from swdual.master.worker import ScoringWorker
 from swdual.planning.planner import PACKAGE, plan_instance
 
 pytestmark = pytest.mark.sample("values")
@@ -270,7 +270,9 @@ def board_of(count=24, workers=3, gpus=0):
     tasks = [
         Task(0, str(k), Range(0, k, k + 1, 9, 9), None, 1, seconds[:, k]) for k in range(count)
     ]
-    pool = [Worker(k, f"{kind} {k}", Device(kind), None, None) for k, kind in enumerate(names)]
+    pool = [
+        ScoringWorker(k, f"{kind} {k}", Device(kind), None, None) for k, kind in enumerate(names)
+    ]
     scheduler = WorkStealingScheduler(pool, [[tasks[k] for k in queue] for queue in plan.queues])
     return found, tasks, scheduler
 
@@ -384,7 +386,7 @@ def test_workers_that_can_do_nothing_are_planned_nothing(clock):
         Task(0, str(k), Range(0, k, k + 1, 9, 9), None, 1, found.seconds[:, k])
         for k in range(len(found.cells))
     ]
-    pool = [Worker(k, str(k), Device(kind), None, None) for k, kind in enumerate(plan.kinds)]
+    pool = [ScoringWorker(k, str(k), Device(kind), None, None) for k, kind in enumerate(plan.kinds)]
     scheduler = WorkStealingScheduler(pool, [[tasks[k] for k in queue] for queue in plan.queues])
     replanning = Replanning(found, tasks)
     do_one_each(scheduler, clock, (1, 3))
