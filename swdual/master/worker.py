@@ -117,7 +117,7 @@ def register(
             rates[device.name] = (
                 CostModel.from_dict({"gcups": 1})
                 if book is None
-                else book.find(device.name, device_mix(devices), measure)
+                else book.find(device.rates_name, device_mix(devices), measure)
             )
         except DeviceMemoryError as error:
             if all(each.kind == "gpu" for each in devices):

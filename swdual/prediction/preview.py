@@ -423,7 +423,7 @@ def find_rates(
         scorer_of = partial(bind, devices[0], scheme=scheme)
         measure = partial(calibrate, scorer_of, together, choose_clock(kind))
         among = device_mix([Device("cpu")] * cpus + list_gpus()[: counts["gpu"]])
-        models[kind] = book.find(devices[0].name, among, measure)
+        models[kind] = book.find(devices[0].rates_name, among, measure)
     return models
 
 
