@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -89,7 +90,8 @@ def register(
 ) -> list[ScoringWorker]:
     """Return a worker for each device.
 
-    A device that has too little memory is left out, with a warning, where there are CPUs.
+    A device that has too little memory is left out, with a warning, where there are CPUs. GPUs are
+    started side by side. Of GPUs of one model, the first is calibrated.
 
     Parameters
     ----------
@@ -106,11 +108,13 @@ def register(
         raise InputError("a search needs at least one device")
     scorers: dict[str, Scorer] = {}
     rates: dict[str, CostModel] = {}
+    starting = _start_gpus(devices, lambda device: _start(bind_scorer, device, database, scheme))
     for device in dict.fromkeys(devices):
         try:
-            scorer = bind_scorer(device, database, scheme)
-            if isinstance(scorer, PrefetchingScorer):
-                _warm_up(scorer, database)
+            if device in starting:
+                scorer = starting[device].result()
+            else:
+                scorer = _start(bind_scorer, device, database, scheme)
             together = devices.count(device) if device.kind == "cpu" else 1
             scorer_of = partial(bind, device, scheme=scheme)
             measure = partial(calibrate, scorer_of, together, choose_clock(device.kind))
@@ -182,8 +186,30 @@ def divide_cache(workers: Sequence[ScoringWorker], max_bytes: int) -> None:
         scorer.set_cache_bytes(max_bytes // len(caching))
 
 
+def _start_gpus(
+    devices: Sequence[Device], start: Callable[[Device], Scorer]
+) -> dict[Device, Future[Scorer]]:
+    """Return what comes of starting each GPU, in threads if there are several.
+
+    Each takes seconds, to load CUDA's libraries and the kernels, and little of a CPU.
+    """
+    gpus = [device for device in dict.fromkeys(devices) if device.kind == "gpu"]
+    if len(gpus) < 2:
+        return {}
+    with ThreadPoolExecutor(len(gpus)) as pool:
+        return {device: pool.submit(start, device) for device in gpus}
+
+
+def _start(bind_scorer: Bind, device: Device, database: Database, scheme: ScoringScheme) -> Scorer:
+    """Return the scorer of a device, ready: its first task does not include its start."""
+    scorer = bind_scorer(device, database, scheme)
+    if isinstance(scorer, PrefetchingScorer):
+        _warm_up(scorer, database)
+    return scorer
+
+
 def _warm_up(scorer: Scorer, database: Database) -> None:
-    """Score one residue on a device, so that its first task does not include its start."""
+    """Score one residue on a device."""
     block = len(database.manifest.blocks) - 1
     last = database.manifest.blocks[block].sequences
     scorer(bytes(1), block, last - 1, last, lambda cells: None)

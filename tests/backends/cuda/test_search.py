@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import pytest
 from backends.cuda.emulated import Emulated
@@ -231,3 +232,18 @@ def test_gpus_of_one_model_are_calibrated_once(run, cards, files, monkeypatch, t
     monkeypatch.setattr(cuda, "find_model", lambda number: f"stand-in {number}")
     assert run(*search, "--device", "cuda").code == 0
     assert len(calibrated) == 3
+
+
+def test_gpus_are_started_side_by_side(run, cards, files, monkeypatch):
+    """Each waits until the other has been begun with."""
+    together, bind = threading.Barrier(2, timeout=120), cuda.bind
+
+    def wait(database, scheme, number=0, memory_limit=None):
+        together.wait()
+        return bind(database, scheme, number, memory_limit)
+
+    monkeypatch.setattr(cuda, "bind", wait)
+    arguments = ("search", *files, "-f", "6 std", "--comp-based-stats", "0", "--threads", "2")
+    outcome = run(*arguments, "--device", "cuda")
+    assert (outcome.code, outcome.out) == (0, run(*arguments, "--device", "cpu").out)
+    assert all(card.launches for card in cards)
