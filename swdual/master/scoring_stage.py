@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from swdual.backend import ScoringTask
+from swdual.backend import ResidentScorer, ScoringTask
 from swdual.hits.search_parameters import SearchParameters
 from swdual.io.text import pluralize
 from swdual.master.candidates import Candidates, Scored, merge_candidates
@@ -74,6 +74,7 @@ class ScoringStage:
             context.planner,
             context.params.frame_count,
             None if context.later is None else context.later.select(numbers),
+            all(isinstance(x.scorer, ResidentScorer) and x.scorer.is_resident for x in workers),
         )
         self.partition: Partition = partition_tasks(
             given,

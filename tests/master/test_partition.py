@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import groupby
 from types import SimpleNamespace
 
@@ -245,6 +246,44 @@ def test_workers_go_range_by_range(monkeypatch, small, planner):
         assert len(places) == len(set(places))
         assert found.plan.starts[queue][1:] == pytest.approx(found.plan.ends[queue][:-1])
         assert (found.plan.starts[queue][:1] == 0).all()
+
+
+@pytest.mark.parametrize("pool", [[GPU], [GPU] * 2])
+def test_gpus_that_hold_all_targets_complete_some_queries_before_others(swiss, large, pool):
+    """Groups of queries, the last of two; within a group range by range. Not with many ranges."""
+    lengths = np.random.default_rng(5).integers(50, 900, 20).tolist()
+    given = PartitionInput(lengths, swiss, kinds(pool), pool, "dual", resident=True)
+    found, usual = partition_tasks(given), partition_tasks(replace(given, resident=False))
+    check(found, lengths, swiss, pool)
+    assert (found.plan.workers == usual.plan.workers).all()
+    assert found.plan.makespan == pytest.approx(usual.plan.makespan)
+    groups = partition.group_queries(20)
+    assert np.bincount(groups).tolist() == [8, 6, 2, 2, 2]
+    for queue in found.plan.queues:
+        order = [groups[found.task_ids[k].query] for k in queue]
+        assert order == sorted(order)
+        visits = [(groups[x.query], x.range_number) for x in (found.task_ids[k] for k in queue)]
+        distinct = [visit for visit, _ in groupby(visits)]
+        assert len(distinct) == len(set(distinct)) > len(found.ranges)
+        assert found.plan.starts[queue][1:] == pytest.approx(found.plan.ends[queue][:-1])
+    many = replace(given, database=large)
+    found, usual = partition_tasks(many), partition_tasks(replace(many, resident=False))
+    assert (len(found.ranges) > partition.MAX_GROUPED_RANGES) == same_order(found, usual)
+
+
+def same_order(found, other):
+    pairs = zip(found.plan.queues, other.plan.queues, strict=True)
+    return all(a.tolist() == b.tolist() for a, b in pairs)
+
+
+@pytest.mark.parametrize("count", range(40))
+def test_groups_of_queries_are_even_and_cover_all(count):
+    sizes = np.bincount(partition.group_queries(count)).tolist()
+    assert sum(sizes) == count
+    assert all(size % 2 == 0 for size in sizes[:-1])
+    assert sizes == sorted(sizes, reverse=True)
+    assert max(sizes, default=0) <= partition.MAX_QUERY_GROUP
+    assert count < 3 or sizes[-1] <= 2
 
 
 make = partition.plan_instance
