@@ -93,7 +93,7 @@ class ScoringStage:
             self.partition.plan.makespan,
             self.partition.plan.lower_bound,
         )
-        # Workers that only align are no part of the plan: it would take them forever to score.
+        # Workers that only align are no part of the plan; their time to score is infinite.
         shape = len(aligning), len(self.partition.task_ids)
         self._seconds = np.vstack([self.partition.seconds, np.full(shape, np.inf)])
         self._overhead = np.vstack([self.partition.overhead, np.zeros(shape)])

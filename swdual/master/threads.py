@@ -168,7 +168,7 @@ class ThreadBatch(BatchExecution):
             self._stage.scheduler.add(Task(query, result.query.id, target_range=None, run=run))
 
     def _split(self, result: QueryResult, queries: int) -> list[NDArray[np.int64]]:
-        """Return the hits of each alignment task: workers that nothing else will come for share it.
+        """Return the hits of each alignment task: idle workers share those of the last queries.
 
         Parameters
         ----------

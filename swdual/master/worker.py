@@ -45,7 +45,7 @@ class Worker:
 
 @dataclass(frozen=True, eq=False)
 class ScoringWorker(Worker):
-    """One CPU thread or one GPU that scores; what there is to align then, its thread aligns, too.
+    """One CPU thread or one GPU that scores; its thread aligns when there is nothing to score.
 
     Parameters
     ----------
