@@ -56,6 +56,7 @@ WITH_CHROMIUM = pytest.mark.skipif(
             *("--db", str(DATA / "proteins.fasta"), "--clients", "2", "--requests", "20"),
         ],
         ["alignments.py", "--residues", "3000", "--pairs", "20", "--repeats", "1"],
+        ["gpu_alignments.py", "--residues", "100000", "--seconds", "0.1", "--repeats", "1"],
         [
             *("cluster.py", "--queries", str(DATA / "queries.fasta"), "--repeats", "1"),
             *("--db", str(DATA / "proteins.fasta")),

@@ -44,6 +44,8 @@ class Device:
         Name of a module in ``swdual.backends``.
     settings
         What that module's ``bind`` takes besides database and scheme.
+    model
+        What devices of the same speed are called, such as "NVIDIA H200"; empty if that is unknown.
 
     Examples
     --------
@@ -54,6 +56,7 @@ class Device:
     kind: str = "cpu"
     backend: str = "simd"
     settings: Mapping[str, int] = field(default_factory=dict, hash=False)
+    model: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         if self.kind not in ("cpu", "gpu"):
@@ -61,8 +64,13 @@ class Device:
 
     @property
     def name(self) -> str:
-        """What equal devices are called, and their rates are kept under."""
+        """What equal devices are called."""
         return " ".join([self.backend, *(f"{k}={v}" for k, v in sorted(self.settings.items()))])
+
+    @property
+    def rates_name(self) -> str:
+        """What devices with the same rates are called: which of them it is does not matter."""
+        return f"{self.backend} {self.model}" if self.model else self.name
 
 
 class Scorer(Protocol):
@@ -178,6 +186,15 @@ class CachingScorer(Scorer, Protocol):
 
     def set_cache_bytes(self, max_bytes: int) -> None:
         """Keep no more than so many bytes."""
+
+
+@runtime_checkable
+class ResidentScorer(Scorer, Protocol):
+    """One with a device that may hold all targets, so that their order costs nothing."""
+
+    @property
+    def is_resident(self) -> bool:
+        """Whether the device holds all targets, or will when all have been scored once."""
 
 
 @runtime_checkable

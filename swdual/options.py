@@ -230,10 +230,12 @@ class SearchOptions:
     align
         Find the alignments during the search; otherwise each is found when it is looked at.
     threads
-        Number of CPU threads; by default as many as the process may use.
+        Number of CPU threads; by default as many as the process may use. With GPUs, one of them
+        feeds each; the others score, too, or with "cuda" only align.
     device
-        "auto", "cpu", "cuda", "cuda:0,1" or "hybrid"; or the `Device` of each worker. "auto" is
-        all GPUs and CPUs, but no GPU where starting one takes longer than the search.
+        What computes scores: "auto", "cpu", "cuda", "cuda:0,1" or "hybrid"; or the `Device` of
+        each worker, which then aligns, too. "auto" is all GPUs and CPUs, but no GPU where starting
+        one takes longer than the search.
     memory_limit
         Bytes of memory that the process may use at most, results that were handed on not counted;
         by default what the machine, its cgroup, SLURM and ``ulimit`` leave, less a tenth.

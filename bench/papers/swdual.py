@@ -81,7 +81,7 @@ from swdual.backend import Device
 from swdual.master.cost import choose_clock
 from swdual.master.devices import list_gpus
 from swdual.master.search import Search
-from swdual.master.worker import Worker
+from swdual.master.worker import ScoringWorker
 from swdual.options import SearchOptions
 from swdual.planning.gantt import PALETTE
 from swdual.planning.planner import make_plan
@@ -297,7 +297,7 @@ def team_of(setting: Setting, case: str, fraction: float) -> Team:
     lengths = np.array([len(query.codes) for query in sample], np.float64)
     workers = workers_of(team, setting.devices(1, 1))
 
-    def measure(worker: Worker) -> Floats:
+    def measure(worker: ScoringWorker) -> Floats:
         for _ in range(2):  # the second time counts: kernels are compiled by then
             found = np.array([scored(team, worker, query) for query in sample])
         return found / (lengths * database.residues)
@@ -308,13 +308,13 @@ def team_of(setting: Setting, case: str, fraction: float) -> Team:
     return team
 
 
-def workers_of(team: Team, devices: list[Device]) -> list[Worker]:
+def workers_of(team: Team, devices: list[Device]) -> list[ScoringWorker]:
     """Return workers that have not laid out any target yet."""
     chosen = SearchOptions(device=devices, stats="none", align=False, dbtype="prot")
     return Search(team.queries, team.database, chosen).workers
 
 
-def scored(team: Team, worker: Worker, query: Sequence) -> float:
+def scored(team: Team, worker: ScoringWorker, query: Sequence) -> float:
     """Score a query with the whole database; return seconds.
 
     Where a CPU computes, they are those of its thread, which other programs on a busy machine do
@@ -359,7 +359,7 @@ def one_round(team: Team, devices: list[Device], planner: str) -> Row:
     if plan.on_demand:
         queues = [deque(np.argsort(plan.starts, kind="stable").tolist())] * len(workers)
 
-    def run(worker: Worker, queue: deque[int]) -> tuple[float, float]:
+    def run(worker: ScoringWorker, queue: deque[int]) -> tuple[float, float]:
         """Return a worker's seconds, and how many were predicted."""
         took = predicted = 0.0
         while queue:

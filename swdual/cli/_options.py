@@ -574,7 +574,8 @@ scheme_options = combine(
         metavar="N",
         envvar="SWDUAL_THREADS",
         show_envvar=True,
-        help="Number of CPU threads.  [default: all that this process may use]",
+        help="Number of CPU threads; with GPUs, one of them feeds each.  [default: all that this "
+        "process may use]",
     ),
 )
 """How sequences are compared."""

@@ -260,6 +260,6 @@ def _log_summary(timing: Timing, results: RunResults, *, on_nodes: bool) -> None
             "predictions of single tasks were off by %.1f %%",
             timing.timeline.makespan,
             timing.planned_seconds,
-            100 * timing.timeline.idle().mean(),
+            100 * timing.idle,
             100 * error,
         )

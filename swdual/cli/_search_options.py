@@ -222,7 +222,8 @@ device_options = combine(
         metavar="NAME",
         default="auto",
         show_default=True,
-        help="Where to compute: auto, cpu, cuda, cuda:0,1 or hybrid.",
+        help="Where to compute scores: auto, cpu, cuda, cuda:0,1 or hybrid. CPUs find the "
+        "alignments.",
     ),
     option(
         "--memory-limit",

@@ -25,7 +25,7 @@ from swdual.master.ranges import Range, cut
 from swdual.master.task import Progress
 from swdual.master.unadjusted_sample import UnadjustedSample
 from swdual.master.verification import Verification
-from swdual.master.worker import Worker
+from swdual.master.worker import ScoringWorker, Worker
 from swdual.profiles.query import ProfileQuery, find_scores
 from swdual.sequences.frames import list_frames, measure_frames, shortest_frame_length
 from swdual.sequences.sequence import Sequence
@@ -60,7 +60,7 @@ class SearchContext:
     targets
         The targets as given, which hits refer to.
     workers
-        The workers; none for the client of a cluster.
+        The workers that score; none for the client of a cluster.
     params
         What decides about hits.
     statistics
@@ -91,6 +91,8 @@ class SearchContext:
         is all targets.
     chosen
         Where only some of the targets are compared: their numbers in the input, ascending.
+    alignment_workers
+        The workers that only align: CPU threads beside GPUs.
     failed_workers
         Numbers of the workers that get no more tasks.
     cutoffs
@@ -103,7 +105,7 @@ class SearchContext:
 
     database: Database
     targets: Database
-    workers: list[Worker]
+    workers: list[ScoringWorker]
     params: SearchParameters
     statistics: TableStatistics | None
     shuffled: tuple[Database, Scorer] | None
@@ -119,6 +121,7 @@ class SearchContext:
     checkpoint: Checkpoint | None = None
     later: LaterTargets | None = None
     chosen: NDArray[np.unsignedinteger] | None = None
+    alignment_workers: list[Worker] = field(default_factory=list)
     failed_workers: set[int] = field(default_factory=set)
     cutoffs: dict[tuple[int, Statistics], int] = field(default_factory=dict)
     profile_statistics: dict[tuple[KarlinAltschul, KarlinAltschul, int, int], TableStatistics] = (
@@ -236,6 +239,7 @@ class SearchContext:
         DatabaseError
             If the database was changed during the search.
         """
+        assert isinstance(worker, ScoringWorker)
         scorer = worker.scorer
         statistics = self.statistics_of(query)
         cutoff = self._cutoff(query, statistics)

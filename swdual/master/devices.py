@@ -33,7 +33,8 @@ def parse_devices(
         "auto": all GPUs and CPUs, "cpu", "cuda": all GPUs, "cuda:0,1": these, or "hybrid": GPUs
         and CPUs, and an error where there are no GPUs.
     threads
-        CPUs to use. With GPUs, one of them feeds each GPU.
+        CPUs to use. With GPUs, one of them feeds each GPU. Where only GPUs score, the others align:
+        see `swdual.master.setup.count_alignment_workers`.
     backend
         The backend of the CPUs.
     gpu_memory_limit
@@ -84,7 +85,7 @@ def device_mix(devices: Iterable[Device]) -> str:
     >>> device_mix([Device(), Device(), Device("gpu", "simd", {"lanes": 16})])
     '2 simd, 1 simd lanes=16'
     """
-    counts = sorted(Counter(device.name for device in devices).items())
+    counts = sorted(Counter(device.rates_name for device in devices).items())
     return ", ".join(f"{count} {name}" for name, count in counts)
 
 
@@ -97,11 +98,13 @@ def list_gpus(memory_limit: int | None = None) -> list[Device]:
         Bytes of each GPU's memory to use at most.
     """
     limits = {} if memory_limit is None else {"memory_limit": memory_limit}
-    return [
-        Device("gpu", name, {**settings, **limits})
-        for name in registry.available(PACKAGE)
-        for settings in getattr(registry.load(PACKAGE, name), "devices", list)()
-    ]
+    found = []
+    for name in registry.available(PACKAGE):
+        module = registry.load(PACKAGE, name)
+        for settings in getattr(module, "devices", list)():
+            model = module.find_model(**settings)
+            found.append(Device("gpu", name, {**settings, **limits}, model))
+    return found
 
 
 def explain_no_gpu() -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from swdual.master.cost import CalibrationCache
 from swdual.master.devices import device_mix
-from swdual.master.worker import Worker
+from swdual.master.worker import ScoringWorker
 from swdual.master.worker_pool import AttemptReport
 from swdual.planning.planner import Plan
 from swdual.planning.timeline import Planned, Span, Timeline
@@ -22,7 +22,7 @@ class ExecutionLog:
     Parameters
     ----------
     names
-        The names of the workers.
+        The names of the workers, those that score first.
     book
         Where corrected rates are stored; None if nothing was calibrated.
     predicting
@@ -102,14 +102,17 @@ class ExecutionLog:
         self.timeline = Timeline(self.timeline.workers)
         self.plans.clear()
 
-    def learn(self, workers: Sequence[Worker]) -> None:
+    def learn(self, workers: Sequence[ScoringWorker]) -> None:
         """Correct the rates of the workers by the run times since the last call."""
         if self._book is None:
             return
-        for name, rates in {worker.device.name: worker.rates for worker in workers}.items():
-            mine = [w.number for w in workers if w.device.name == name]
-            seen = np.array([row for k in mine for row in self._seen[k]]).reshape(-1, 4)
-            rates.learn(*seen.T)
-            self._book.keep(name, device_mix(worker.device for worker in workers), rates)
+        for name in dict.fromkeys(worker.device.rates_name for worker in workers):
+            mine = [worker for worker in workers if worker.device.rates_name == name]
+            rows = [row for worker in mine for row in self._seen[worker.number]]
+            # GPUs of one model have equal rates, each its own, and all learn the same.
+            for rates in {id(worker.rates): worker.rates for worker in mine}.values():
+                rates.learn(*np.array(rows).reshape(-1, 4).T)
+            together = device_mix(worker.device for worker in workers)
+            self._book.keep(name, together, mine[0].rates)
         self._seen = [[] for _ in workers]
         self._book.save()

@@ -115,7 +115,9 @@ class Needs:
     together
         Max queries of a batch.
     scorers
-        The scorer of each worker.
+        The scorer of each worker that scores.
+    alignment_workers
+        Number of workers that only align.
     traced
         Whether alignments are found.
     adjusted
@@ -141,6 +143,7 @@ class Needs:
     fitted: bool = False
     profile: bool = False
     held: int = 0
+    alignment_workers: int = 0
 
     @property
     def longest_query(self) -> int:
@@ -292,6 +295,7 @@ def _memory(needs: Needs, part: float) -> Memory:
         return interpolate(least, most, part)
 
     database, pool = needs.database, len(needs.scorers)
+    threads = pool + needs.alignment_workers
     count = len(needs.query_lengths)
     batch_queries = size(
         min(MIN_BATCH_QUERIES, needs.together, max(1, MIB // (needs.kept * HIT_BYTES))),
@@ -337,13 +341,14 @@ def _memory(needs: Needs, part: float) -> Memory:
         database=held + input_order,
         ranges=ranges,
         workers=shared
-        + pool * (WORKER_BYTES + tables)
-        + sum(max(scoring, tracing) for scoring in own),
+        + threads * (WORKER_BYTES + tables)
+        + sum(max(scoring, tracing) for scoring in own)
+        + needs.alignment_workers * tracing,
         hits=batch_queries * (needs.kept * HIT_BYTES + max_completed * completed)
         + counts
         + SHOWN_BYTES
         + late,
-        tasks=tasks * (TASK_BYTES + WORKER_TASK_BYTES * pool),
+        tasks=tasks * (TASK_BYTES + WORKER_TASK_BYTES * threads),
         max_range_cost=max_range_cost,
         batch_queries=batch_queries,
         max_tasks=max_tasks,

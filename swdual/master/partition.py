@@ -41,6 +41,17 @@ PATIENCE = 2
 DRIFT = 1.1
 """Ratio by which the relative speeds of workers may change before tasks are planned again."""
 
+MAX_QUERY_GROUP = 8
+"""Max queries that are scored against all ranges before the next, where that costs nothing.
+
+GPUs score two of them together, those of similar length.
+"""
+
+MAX_GROUPED_RANGES = 16
+"""Max ranges with which queries are grouped. With more, scores take so much longer than alignments
+that these may begin late.
+"""
+
 MAX_TASKS = 20_000
 """Max tasks of a batch."""
 
@@ -66,6 +77,9 @@ class PartitionInput:
         Frames of each query that are compared.
     later
         The targets that each query is compared with, if not all.
+    resident
+        Whether all workers hold all targets: then queries are complete one after the other, so that
+        hits are aligned while others are scored.
     """
 
     lengths: Sequence[int]
@@ -75,6 +89,7 @@ class PartitionInput:
     planner: str
     frame_count: int = 1
     later: LaterTargets | None = None
+    resident: bool = False
 
     @property
     def width(self) -> int:
@@ -266,8 +281,10 @@ def _plan_ranges(
     seconds = np.array([rows[id(each)] for each in given.rates])
     overhead = np.array([overheads[id(each)] for each in given.rates])
     cells = query_lengths * task_residues * frame_count
+    grouped = given.resident and len(ranges) <= MAX_GROUPED_RANGES
+    groups = group_queries(len(lengths))[queries] if grouped else np.zeros(len(queries), np.int64)
     if len(kinds) == 1 and given.planner == DUAL:
-        plan = _plan_one_worker(seconds[0], kinds[0], range_numbers, residues)
+        plan = _plan_one_worker(seconds[0], kinds[0], groups, range_numbers, residues)
         return Partition(ranges, task_ids, cells, seconds, overhead, plan, plan.lower_bound)
     from swdual.planning.instance import divisible_bound
 
@@ -277,13 +294,14 @@ def _plan_ranges(
     instance = instance_of(seconds, kinds)
     plan = plan_instance(instance, given.planner)
     if not plan.on_demand:
-        plan = _order_by_range(plan, range_numbers, residues)
+        plan = _order_by_range(plan, groups, range_numbers, residues)
     return Partition(ranges, task_ids, cells, seconds, overhead, plan, divisible_bound(instance))
 
 
 def _plan_one_worker(
     seconds: NDArray[np.float64],
     kind: str,
+    groups: NDArray[np.int64],
     range_numbers: NDArray[np.int64],
     residues: NDArray[np.int64],
 ) -> Plan:
@@ -291,8 +309,8 @@ def _plan_one_worker(
 
     Parameters
     ----------
-    seconds, range_numbers
-        (tasks,) how long each takes, and the number of its range.
+    seconds, groups, range_numbers
+        (tasks,) how long each takes, and the numbers of its group of queries and of its range.
     kind
         Of the worker.
     residues
@@ -301,7 +319,7 @@ def _plan_one_worker(
     ends = np.cumsum(seconds)
     workers = np.zeros(len(seconds), np.int64)
     plan = Plan(DUAL, (kind,), workers, ends - seconds, ends, 0.0)
-    plan = _order_by_range(plan, range_numbers, residues)
+    plan = _order_by_range(plan, groups, range_numbers, residues)
     return replace(plan, lower_bound=plan.makespan)
 
 
@@ -344,10 +362,30 @@ def _columns(task_ids: list[TaskId]) -> tuple[list[int], list[int]]:
     return [task_id.query for task_id in task_ids], [task_id.range_number for task_id in task_ids]
 
 
+def group_queries(count: int) -> NDArray[np.int64]:
+    """Return (queries,) the group of each: up to `MAX_QUERY_GROUP`, fewer and fewer at the end.
+
+    So few are left to be aligned when the last are scored. Groups are even: GPUs score pairs.
+
+    >>> group_queries(20).tolist()
+    [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4]
+    """
+    sizes: list[int] = []
+    while count > 0:
+        sizes.append(min(count, MAX_QUERY_GROUP, max(2, count // 4 * 2)))
+        count -= sizes[-1]
+    return np.repeat(np.arange(len(sizes)), sizes)
+
+
 def _order_by_range(
-    plan: Plan, range_numbers: NDArray[np.int64], residues: NDArray[np.int64]
+    plan: Plan,
+    groups: NDArray[np.int64],
+    range_numbers: NDArray[np.int64],
+    residues: NDArray[np.int64],
 ) -> Plan:
     """Return the plan with each worker's tasks ordered by range, from the large to the small.
+
+    Groups of queries come one after the other.
 
     Among ranges of like size workers begin at different ones, so that they do not all wait for
     the first to be laid out.
@@ -362,7 +400,9 @@ def _order_by_range(
         begins = worker * group_size // len(plan.kinds)
         turned = (place_in_group - begins) % group_size
         ordered = queue[
-            np.lexsort((queue, turned[range_numbers[queue]], group[range_numbers[queue]]))
+            np.lexsort(
+                (queue, turned[range_numbers[queue]], group[range_numbers[queue]], groups[queue])
+            )
         ]
         durations = (plan.ends - plan.starts)[ordered]
         ends[ordered] = np.cumsum(durations)

@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from swdual.backend import ScoringTask
+from swdual.backend import ResidentScorer, ScoringTask
 from swdual.hits.search_parameters import SearchParameters
 from swdual.io.text import pluralize
 from swdual.master.candidates import Candidates, Scored, merge_candidates
@@ -65,7 +65,7 @@ class ScoringStage:
         self._queries = queries
         self._numbers = numbers
         self._context = context
-        workers = context.workers
+        workers, aligning = context.workers, context.alignment_workers
         given = PartitionInput(
             [frame_length(query) for query in queries],
             context.database,
@@ -74,6 +74,7 @@ class ScoringStage:
             context.planner,
             context.params.frame_count,
             None if context.later is None else context.later.select(numbers),
+            all(isinstance(x.scorer, ResidentScorer) and x.scorer.is_resident for x in workers),
         )
         self.partition: Partition = partition_tasks(
             given,
@@ -92,6 +93,10 @@ class ScoringStage:
             self.partition.plan.makespan,
             self.partition.plan.lower_bound,
         )
+        # Workers that only align are no part of the plan; their time to score is infinite.
+        shape = len(aligning), len(self.partition.task_ids)
+        self._seconds = np.vstack([self.partition.seconds, np.full(shape, np.inf)])
+        self._overhead = np.vstack([self.partition.overhead, np.zeros(shape)])
         tasks = [self._make_task(number) for number in range(len(self.partition.task_ids))]
         plan = self.partition.plan
         queues = [[tasks[k] for k in each] for each in plan.queues]
@@ -99,9 +104,15 @@ class ScoringStage:
         if plan.on_demand:
             common = [tasks[k] for k in np.argsort(plan.starts, kind="stable")]
             queues = [[] for _ in workers]
-        self.scheduler = WorkStealingScheduler(workers, queues, common, context.failed_workers)
-        self._pool = WorkerPool(workers, self.scheduler)
+        everyone = [*workers, *aligning]
+        self.scheduler = WorkStealingScheduler(everyone, queues, common, context.failed_workers)
+        self._pool = WorkerPool(everyone, self.scheduler)
         self._replanning = Replanning(self.partition, tasks) if context.replan else None
+
+    @property
+    def query_count(self) -> int:
+        """The number of queries."""
+        return len(self._queries)
 
     def _make_task(self, number: int) -> Task:
         """Return the task for entry `number` of the partition."""
@@ -116,12 +127,12 @@ class ScoringStage:
             target_range,
             partial(context.score, sequence, self._numbers[query], target_range),
             int(partition.cells[number]),
-            partition.seconds[:, number],
+            self._seconds[:, number],
             tuple(
                 ScoringTask(codes, *scored, profile)
                 for _, codes in list_frames(sequence, context.params.frames)
             ),
-            partition.overhead[:, number],
+            self._overhead[:, number],
         )
 
     def __enter__(self) -> Self:

@@ -23,7 +23,7 @@ from swdual.master.pipeline import run_pipeline
 from swdual.master.threads import ThreadExecutor
 from swdual.master.translation import Translation, log_translation
 from swdual.master.weak_queries import warn_of_low_complexity, warn_of_weak_queries
-from swdual.master.worker import Worker
+from swdual.master.worker import ScoringWorker
 from swdual.options import Progress, SearchOptions
 from swdual.sequences.sequence import Sequence as Record
 from swdual.statistics.model import SHARED_FACTS
@@ -195,8 +195,8 @@ class Search:
         return replace(context, checkpoint=checkpoint)
 
     @property
-    def workers(self) -> list[Worker]:
-        """Who computes."""
+    def workers(self) -> list[ScoringWorker]:
+        """Who scores."""
         return self._context.workers
 
     @property

@@ -20,7 +20,16 @@ from swdual.master.memory import NUMBA_BYTES, Memory, Needs, plan_memory
 from swdual.master.partition import DUAL
 from swdual.master.unadjusted_sample import UnadjustedSample
 from swdual.master.verification import Verification
-from swdual.master.worker import Bind, Worker, bind, bind_cpu_scorers, divide_cache, register
+from swdual.master.worker import (
+    Bind,
+    ScoringWorker,
+    Worker,
+    bind,
+    bind_cpu_scorers,
+    divide_cache,
+    make_alignment_workers,
+    register,
+)
 from swdual.options import SearchOptions
 from swdual.runtime.memory import Allowance, find_allowance, resident_bytes
 from swdual.statistics.table import TableStatistics
@@ -66,6 +75,24 @@ def resolve_devices(options: SearchOptions, cells: int) -> list[Device]:
     return parse_devices(chosen, threads, options.backend, options.gpu_memory_limit)
 
 
+def count_alignment_workers(options: SearchOptions, devices: Sequence[Device]) -> int:
+    """Return how many CPU threads align beside workers that are all GPUs.
+
+    As with CPUs that score, one of the threads feeds each GPU, and one is left at least. Where CPUs
+    score, they align, too, and where the devices of all workers are given, these are all workers.
+
+    Parameters
+    ----------
+    options
+        The options: `threads`, and how the devices were chosen.
+    devices
+        The devices of the workers that score.
+    """
+    if not isinstance(options.device, str) or any(each.kind == "cpu" for each in devices):
+        return 0
+    return max(1, (options.threads or available_threads()) - len(devices))
+
+
 def build_context(
     database: Database,
     lengths: Sequence[int],
@@ -109,7 +136,9 @@ def build_context(
     elif book is None:
         book = CalibrationCache(name_setting(params.scheme))
     needs = estimate_needs(database, lengths, params, options, held)
-    needs = replace(needs, scorers=bind_cpu_scorers(devices, database, params.scheme))
+    aligning = count_alignment_workers(options, devices) if needs.traced else 0
+    scorers = bind_cpu_scorers(devices, database, params.scheme)
+    needs = replace(needs, scorers=scorers, alignment_workers=aligning)
     allowed = find_allowance(options.memory_limit)
     memory = plan_memory(needs, allowed)
     before = resident_bytes()
@@ -121,7 +150,8 @@ def build_context(
             held=needs.held + max(0, resident_bytes() - before),
         )
         memory = plan_memory(needs, allowed)
-    _log_setup(workers, memory, allowed, book)
+    alignment_workers = make_alignment_workers(aligning, workers)
+    _log_setup(workers, alignment_workers, memory, allowed, book)
     divide_cache(workers, memory.ranges)
     verification = None
     if options.verify:
@@ -132,8 +162,9 @@ def build_context(
         params,
         options,
         memory,
-        ExecutionLog([worker.name for worker in workers], book),
+        ExecutionLog([worker.name for worker in (*workers, *alignment_workers)], book),
         workers=workers,
+        alignment_workers=alignment_workers,
         device=describe_devices([worker.device for worker in workers]),
         verification=verification,
         sample=make_sample(database, len(lengths), options),
@@ -148,8 +179,9 @@ def make_context(
     memory: Memory,
     execution_log: ExecutionLog,
     *,
-    workers: list[Worker],
+    workers: list[ScoringWorker],
     device: str,
+    alignment_workers: Sequence[Worker] = (),
     verification: Verification | None = None,
     sample: UnadjustedSample | None = None,
     targets: Database | None = None,
@@ -165,9 +197,11 @@ def make_context(
     execution_log
         Gets plans and times.
     workers
-        The workers of this process; none on the client of a cluster.
+        The workers of this process that score; none on the client of a cluster.
     device
         "cpu", "gpu" or "hybrid", as results show it.
+    alignment_workers
+        The workers that only align.
     verification
         Compares a sample of the scores; None without ``--verify``.
     sample
@@ -201,16 +235,23 @@ def make_context(
         memory,
         verification,
         sample,
+        alignment_workers=[*alignment_workers],
     )
 
 
 def _log_setup(
-    workers: Sequence[Worker], memory: Memory, allowed: Allowance, book: CalibrationCache | None
+    workers: Sequence[ScoringWorker],
+    alignment_workers: Sequence[Worker],
+    memory: Memory,
+    allowed: Allowance,
+    book: CalibrationCache | None,
 ) -> None:
     """Log the workers, where their rates come from, and how memory is divided."""
     for name in dict.fromkeys(worker.device.name for worker in workers):
         same = [worker for worker in workers if worker.device.name == name]
         logger.debug("workers: %d x %s (%s)", len(same), name, same[0].device.kind)
+    if alignment_workers:
+        logger.debug("workers that only align: %d (cpu)", len(alignment_workers))
     if not any(worker.device.kind == "gpu" for worker in workers):
         logger.debug("GPU: none is used; 'swdual info --system' says which there are")
     if book is None:

@@ -1,4 +1,7 @@
-"""The executor on this machine: a thread for each CPU core and each GPU."""
+"""The executor on this machine: a thread for each CPU core and each GPU.
+
+Where only GPUs score, the threads of CPUs align beside them.
+"""
 
 from __future__ import annotations
 
@@ -145,7 +148,7 @@ class ThreadBatch(BatchExecution):
         self._context = context
         self._listener = listener
         self._cells_reported = 0
-        self._queries = len({task_id.query for task_id in stage.partition.task_ids})
+        self._unaligned = self._unaligned_further = stage.query_count
         self.ranges = stage.partition.ranges
 
     def submit(self) -> None:
@@ -153,15 +156,30 @@ class ThreadBatch(BatchExecution):
 
     def align(self, query: int, result: QueryResult) -> None:
         """Add background tasks that align the hits of a query. See `BatchExecution.align`."""
-        self._add_tasks(align_hits, query, result)
+        self._add_tasks(align_hits, query, result, self._unaligned)
+        self._unaligned -= 1
 
     def align_further(self, query: int, result: QueryResult) -> None:
         """Add background tasks of further alignments. See `BatchExecution.align_further`."""
-        self._add_tasks(_align_further, query, result)
+        self._add_tasks(_align_further, query, result, self._unaligned_further)
+        self._unaligned_further -= 1
 
-    def _add_tasks(self, function: Callable[..., Any], query: int, result: QueryResult) -> None:
-        """Add background tasks that share the hits; a batch of few queries leaves workers idle."""
-        idle = len(self._context.workers) // max(1, self._queries)
+    def _add_tasks(
+        self, function: Callable[..., Any], query: int, result: QueryResult, queries: int
+    ) -> None:
+        """Add background tasks for the hits of a query: idle workers share those of the last ones.
+
+        Parameters
+        ----------
+        function
+            What does the work.
+        query, result
+            The query, and its hits.
+        queries
+            How many queries of the batch are left, this one included.
+        """
+        threads = len(self._context.workers) + len(self._context.alignment_workers)
+        idle = threads // max(1, queries)
         parts = split_hits(result, self._context.memory.max_alignment_cost, idle)
         runs = [partial(function, result, hit_indices, self._context) for hit_indices in parts]
         self._stage.scheduler.add(

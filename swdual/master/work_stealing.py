@@ -8,6 +8,8 @@ A worker that asks for a task gets the first of these that there is:
 4. a background task, such as an alignment;
 5. a task that another worker is running, if this worker would finish it much sooner (speculation).
 
+CPU threads beside GPUs take background tasks only, so these need not wait until all is scored.
+
 A failed task goes to another worker. A worker that fails too often gets no more tasks.
 """
 
@@ -25,7 +27,7 @@ from numpy.typing import NDArray
 
 from swdual.errors import DeviceMemoryError, EngineError, SwdualError
 from swdual.master.task import Stopped, Superseded, Task, TaskAttempt
-from swdual.master.worker import Worker
+from swdual.master.worker import ScoringWorker, Worker
 
 logger = logging.getLogger("swdual")
 
@@ -93,8 +95,10 @@ class _Queue:
 class WorkStealingScheduler:
     """Decides which worker runs which task; every worker thread and the search's thread call it.
 
-    Locking: `_changed` is the lock of all state, and the condition on which idle workers wait.
-    Every public method takes it, except `report_progress`. Private methods expect it to be held.
+    Locking: one lock protects all state. Two conditions share it: workers that score wait on
+    `_changed` while they are idle, those that only align on `_added`, which fewer events notify.
+    Every public method takes the lock, except `report_progress`. Private methods expect it to be
+    held.
 
     `report_progress` runs thousands of times a second, so it takes no lock. Each attempt has one
     writer of `cells` and `last_progress`, its worker. Others only read them, and a value that is a
@@ -103,11 +107,11 @@ class WorkStealingScheduler:
     Parameters
     ----------
     workers
-        The workers that will ask for tasks.
+        The workers that will ask for tasks, those that score first.
     queues
-        The planned tasks of each worker, in order.
+        The planned tasks of each worker that scores, in order.
     common
-        Tasks for any worker, in order.
+        Tasks for any worker that scores, in order.
     failed_workers
         Numbers of the workers that get no tasks. Workers that fail too often are added to the set,
         so that the next batch does not use them either.
@@ -121,7 +125,11 @@ class WorkStealingScheduler:
         failed_workers: set[int] | None = None,
     ) -> None:
         self._workers = workers
-        self._queues = [_Queue(worker, tasks) for worker, tasks in enumerate(queues)]
+        self._scoring = sum(isinstance(worker, ScoringWorker) for worker in workers)
+        self._queues = [
+            _Queue(worker, queues[worker] if worker < len(queues) else ())
+            for worker in range(len(workers))
+        ]
         self._common = deque(common)
         self._background: deque[Task] = deque()
         self._running: list[TaskAttempt | None] = [None] * len(workers)
@@ -133,19 +141,21 @@ class WorkStealingScheduler:
         self._finished_cells = self._reported_cells = 0
         self._stopped = False
         self._looked = time.perf_counter()
-        # Its lock is re-entrant: `check_silent_workers` calls `fail`.
-        self._changed = threading.Condition()
+        lock = threading.RLock()  # re-entrant: `check_silent_workers` calls `fail`
+        self._changed, self._added = threading.Condition(lock), threading.Condition(lock)
 
     def add(self, *tasks: Task) -> None:
         """Add background tasks. They are run when no planned task is left to start."""
         with self._changed:
             self._background.extend(tasks)
+            self._added.notify(len(tasks))
             self._changed.notify_all()
 
     def stop(self) -> None:
         """Hand out no more tasks; running ones end at their next `report_progress`."""
         with self._changed:
             self._stopped = True
+            self._added.notify_all()
             self._changed.notify_all()
 
     @property
@@ -166,9 +176,9 @@ class WorkStealingScheduler:
 
     @property
     def slowdowns(self) -> NDArray[np.float64]:
-        """(workers,) run time of finished tasks, divided by the predicted time."""
+        """(scoring workers,) run time of finished tasks, divided by the predicted time."""
         with self._changed:
-            return np.array([self._slowdown(worker) for worker in range(len(self._workers))])
+            return np.array([self._slowdown(worker) for worker in range(self._scoring)])
 
     def take(self, worker: int) -> TaskAttempt | None:
         """Return the next attempt of a worker, or None at the end; wait if there is none now."""
@@ -180,7 +190,10 @@ class WorkStealingScheduler:
                     return attempt
                 # While others work, wake up now and then: a task may become worth stealing although
                 # nothing has changed. Otherwise only `add`, `fail` or `stop` can bring work.
-                self._changed.wait(LOOK_SECONDS if self._has_open_tasks() else None)
+                if worker < self._scoring:
+                    self._changed.wait(LOOK_SECONDS if self._has_open_tasks() else None)
+                else:
+                    self._added.wait(LOOK_SECONDS if self._background else None)
             return None
 
     def list_upcoming(self, attempt: TaskAttempt) -> list[Task]:
@@ -276,10 +289,11 @@ class WorkStealingScheduler:
             if not self._alive[worker]:
                 self._failed_workers.add(worker)
                 left_over += self._queues[worker].take_all()
-            if not any(self._alive):
+            if not any(self._alive[: self._scoring]):
                 _raise_failure(error, f"no worker is left; the last one failed at {task}: {words}")
             for unfinished in left_over:
                 self._reassign(unfinished)
+            self._added.notify_all()
             self._changed.notify_all()
 
     def check_silent_workers(self) -> None:
@@ -341,6 +355,8 @@ class WorkStealingScheduler:
 
     def _next_task(self, worker: int) -> Task | None:
         """Return the next task of a worker in the order that the module's docstring gives."""
+        if worker >= self._scoring:
+            return self._take_background(worker)
         return (
             self._queues[worker].take_first()
             or (self._common.popleft() if self._common else None)

@@ -1,9 +1,10 @@
-"""Workers: each is a device, its scorer, and the cost model of its tasks."""
+"""Workers: each is a thread and a device; those that score have a scorer and a cost model, too."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,25 +26,37 @@ Bind = Callable[[Device, Database, ScoringScheme], Scorer]
 
 @dataclass(frozen=True, eq=False)
 class Worker:
-    """One CPU thread or one GPU that runs tasks; its own thread uses it.
+    """A thread that runs tasks. One that is no `ScoringWorker` only aligns.
 
     Parameters
     ----------
     number
-        Its number among all workers: CPUs first.
+        Its number among all workers: CPUs that score, GPUs, CPUs that only align.
     name
         Such as "cpu 0".
     device
         Where it computes; equal devices share scorer and rates.
+    """
+
+    number: int
+    name: str
+    device: Device
+
+
+@dataclass(frozen=True, eq=False)
+class ScoringWorker(Worker):
+    """One CPU thread or one GPU that scores; its thread aligns when there is nothing to score.
+
+    Parameters
+    ----------
+    number, name, device
+        As of any `Worker`.
     scorer
         Scores targets there.
     rates
         The cost model of its tasks.
     """
 
-    number: int
-    name: str
-    device: Device
     scorer: Scorer
     rates: CostModel
 
@@ -74,10 +87,11 @@ def register(
     scheme: ScoringScheme,
     book: CalibrationCache | None,
     bind_scorer: Bind = bind,
-) -> list[Worker]:
+) -> list[ScoringWorker]:
     """Return a worker for each device.
 
-    A device that has too little memory is left out, with a warning, where there are CPUs.
+    A device that has too little memory is left out, with a warning, where there are CPUs. GPUs are
+    started side by side. Of GPUs of one model, the first is calibrated.
 
     Parameters
     ----------
@@ -94,18 +108,20 @@ def register(
         raise InputError("a search needs at least one device")
     scorers: dict[str, Scorer] = {}
     rates: dict[str, CostModel] = {}
+    starting = _start_gpus(devices, lambda device: _start(bind_scorer, device, database, scheme))
     for device in dict.fromkeys(devices):
         try:
-            scorer = bind_scorer(device, database, scheme)
-            if isinstance(scorer, PrefetchingScorer):
-                _warm_up(scorer, database)
+            if device in starting:
+                scorer = starting[device].result()
+            else:
+                scorer = _start(bind_scorer, device, database, scheme)
             together = devices.count(device) if device.kind == "cpu" else 1
             scorer_of = partial(bind, device, scheme=scheme)
             measure = partial(calibrate, scorer_of, together, choose_clock(device.kind))
             rates[device.name] = (
                 CostModel.from_dict({"gcups": 1})
                 if book is None
-                else book.find(device.name, device_mix(devices), measure)
+                else book.find(device.rates_name, device_mix(devices), measure)
             )
         except DeviceMemoryError as error:
             if all(each.kind == "gpu" for each in devices):
@@ -113,13 +129,26 @@ def register(
             logger.warning("%s; it does nothing in this search", error)
         else:
             scorers[device.name] = scorer
-    workers: list[Worker] = []
+    workers: list[ScoringWorker] = []
     for kind in ("cpu", "gpu"):
         able = (each for each in devices if each.kind == kind and each.name in scorers)
         for rank, device in enumerate(able):
             worker = (scorers[device.name], rates[device.name])
-            workers.append(Worker(len(workers), f"{kind} {rank}", device, *worker))
+            workers.append(ScoringWorker(len(workers), f"{kind} {rank}", device, *worker))
     return workers
+
+
+def make_alignment_workers(count: int, scoring: Sequence[ScoringWorker]) -> list[Worker]:
+    """Return workers that only align, beside GPUs that score.
+
+    Parameters
+    ----------
+    count
+        How many.
+    scoring
+        The workers that score; no CPU is among them.
+    """
+    return [Worker(len(scoring) + k, f"cpu {k}", Device()) for k in range(count)]
 
 
 def bind_cpu_scorers(
@@ -141,7 +170,7 @@ def bind_cpu_scorers(
     return [scorers[device.name] for device in devices if device.kind == "cpu"]
 
 
-def divide_cache(workers: Sequence[Worker], max_bytes: int) -> None:
+def divide_cache(workers: Sequence[ScoringWorker], max_bytes: int) -> None:
     """Divide memory for targets that are kept for the next query among the scorers that keep any.
 
     Parameters
@@ -157,8 +186,30 @@ def divide_cache(workers: Sequence[Worker], max_bytes: int) -> None:
         scorer.set_cache_bytes(max_bytes // len(caching))
 
 
+def _start_gpus(
+    devices: Sequence[Device], start: Callable[[Device], Scorer]
+) -> dict[Device, Future[Scorer]]:
+    """Return what comes of starting each GPU, in threads if there are several.
+
+    Each takes seconds, to load CUDA's libraries and the kernels, and little of a CPU.
+    """
+    gpus = [device for device in dict.fromkeys(devices) if device.kind == "gpu"]
+    if len(gpus) < 2:
+        return {}
+    with ThreadPoolExecutor(len(gpus)) as pool:
+        return {device: pool.submit(start, device) for device in gpus}
+
+
+def _start(bind_scorer: Bind, device: Device, database: Database, scheme: ScoringScheme) -> Scorer:
+    """Return the scorer of a device, ready: its first task does not include its start."""
+    scorer = bind_scorer(device, database, scheme)
+    if isinstance(scorer, PrefetchingScorer):
+        _warm_up(scorer, database)
+    return scorer
+
+
 def _warm_up(scorer: Scorer, database: Database) -> None:
-    """Score one residue on a device, so that its first task does not include its start."""
+    """Score one residue on a device."""
     block = len(database.manifest.blocks) - 1
     last = database.manifest.blocks[block].sequences
     scorer(bytes(1), block, last - 1, last, lambda cells: None)

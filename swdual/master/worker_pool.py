@@ -15,7 +15,7 @@ from swdual.errors import DeviceMemoryError
 from swdual.master.cost import choose_clock
 from swdual.master.task import Stopped, Superseded, TaskAttempt
 from swdual.master.work_stealing import WorkStealingScheduler
-from swdual.master.worker import Worker
+from swdual.master.worker import ScoringWorker, Worker
 
 STOP_SECONDS = 1.0
 """How long the pool waits for its threads when the search ends."""
@@ -111,9 +111,10 @@ class WorkerPool:
         scheduler, clock = self._scheduler, choose_clock(worker.device.kind)
         started = clock()
         try:
-            if isinstance(worker.scorer, PrefetchingScorer):
+            scorer = worker.scorer if isinstance(worker, ScoringWorker) else None
+            if isinstance(scorer, PrefetchingScorer):
                 upcoming = scheduler.list_upcoming(attempt)
-                worker.scorer.prefetch([hint for task in upcoming for hint in task.scoring_tasks])
+                scorer.prefetch([hint for task in upcoming for hint in task.scoring_tasks])
             value = attempt.task.run(worker, partial(scheduler.report_progress, attempt))
         except Stopped:
             raise

@@ -50,6 +50,15 @@ class Timing:
         """The predicted makespans of all plans, added; not-a-number without plans."""
         return sum(planned.plan.makespan for planned in self.plans) if self.plans else math.nan
 
+    @property
+    def idle(self) -> float:
+        """Mean part of the makespan without useful work, of the workers that score.
+
+        Workers that only align are in no plan, and come last.
+        """
+        planned = max((len(each.plan.kinds) for each in self.plans), default=None)
+        return float(self.timeline.idle()[:planned].mean())
+
     def trace(self) -> dict[str, Any]:
         """Return plans and activities in the format of chrome://tracing and Perfetto."""
         return chrome_trace(self.timeline, self.plans, self.query_ids)

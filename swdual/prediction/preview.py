@@ -293,8 +293,14 @@ class Preview:
 
     @property
     def adjusting_seconds(self) -> float:
-        """Seconds in which the workers adjust the candidates, besides the plan."""
-        return self.adjustment.seconds / len(self.kinds)
+        """Seconds in which the workers adjust the candidates, besides the plan.
+
+        Where only GPUs score, they are the threads of this machine, as a search would have them.
+        """
+        threads = len(self.kinds)
+        if not self._counts["cpu"]:
+            threads = max(threads + 1, available_threads())
+        return self.adjustment.seconds / threads
 
     @property
     def cells(self) -> int:
@@ -423,7 +429,7 @@ def find_rates(
         scorer_of = partial(bind, devices[0], scheme=scheme)
         measure = partial(calibrate, scorer_of, together, choose_clock(kind))
         among = device_mix([Device("cpu")] * cpus + list_gpus()[: counts["gpu"]])
-        models[kind] = book.find(devices[0].name, among, measure)
+        models[kind] = book.find(devices[0].rates_name, among, measure)
     return models
 
 

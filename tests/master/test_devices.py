@@ -127,18 +127,28 @@ def test_equal_devices_have_one_name_and_unlike_ones_two():
 
 
 def test_gpus_are_what_the_backends_find(monkeypatch):
-    """Each backend that has `devices` is asked, in the order of their names; others have none."""
+    """Each backend that has `devices` is asked, in the order of their names; others have none.
+
+    GPUs of one model have rates of one name, whatever their number and the limit of their memory.
+    """
     modules = {
         "a": SimpleNamespace(bind=None),
-        "b": SimpleNamespace(devices=lambda: [{"number": 0}, {"number": 2}]),
+        "b": SimpleNamespace(
+            devices=lambda: [{"number": 0}, {"number": 2}], find_model=lambda number: "NVIDIA H200"
+        ),
         "c": SimpleNamespace(devices=list, why_not=lambda: "no driver; install it"),
-        "d": SimpleNamespace(devices=lambda: [{"number": 1}], why_not=lambda: None),
+        "d": SimpleNamespace(
+            devices=lambda: [{"number": 1}], why_not=lambda: None, find_model=lambda number: ""
+        ),
     }
     monkeypatch.setattr(registry, "available", lambda package: sorted(modules))
     monkeypatch.setattr(registry, "load", lambda package, name: modules[name])
     names = [(device.kind, device.name) for device in list_gpus()]
     assert names == [("gpu", "b number=0"), ("gpu", "b number=2"), ("gpu", "d number=1")]
     assert [each.settings["memory_limit"] for each in list_gpus(5 << 30)] == [5 << 30] * 3
+    assert [device.rates_name for device in list_gpus()] == ["b NVIDIA H200"] * 2 + ["d number=1"]
+    assert [device.rates_name for device in list_gpus(5 << 30)][:2] == ["b NVIDIA H200"] * 2
+    assert device_mix(list_gpus(5 << 30)[:2]) == "2 b NVIDIA H200"
     assert explain_no_gpu() == "no driver; install it"
 
 

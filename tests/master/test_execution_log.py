@@ -15,7 +15,7 @@ from swdual.master.devices import device_mix
 from swdual.master.execution_log import ExecutionLog
 from swdual.master.ranges import Range
 from swdual.master.task import Task, TaskAttempt
-from swdual.master.worker import Worker
+from swdual.master.worker import ScoringWorker
 from swdual.master.worker_pool import AttemptReport
 from swdual.planning.planner import make_plan
 from swdual.planning.timeline import Span
@@ -59,9 +59,9 @@ def workers():
     cpu, gpu = lessons(), lessons()
     device = Device("gpu", "simd", {"lanes": 16})
     return [
-        Worker(0, "cpu 0", Device(), None, cpu),
-        Worker(1, "cpu 1", Device(), None, cpu),
-        Worker(2, "gpu 0", device, None, gpu),
+        ScoringWorker(0, "cpu 0", Device(), None, cpu),
+        ScoringWorker(1, "cpu 1", Device(), None, cpu),
+        ScoringWorker(2, "gpu 0", device, None, gpu),
     ]
 
 
@@ -157,7 +157,7 @@ def test_nothing_is_learnt_twice(workers, clock):
 def test_rates_learn_what_was_observed(clock):
     """The real ones: after some searches that took twice as long, half the speed is predicted."""
     rates = CostModel.from_dict(1)
-    worker = Worker(0, "cpu 0", Device(), None, rates)
+    worker = ScoringWorker(0, "cpu 0", Device(), None, rates)
     record = ExecutionLog([worker.name], Book())
     record.begin(PLAN, [0, 0])
     for _ in range(MAX_SEEN):
@@ -165,3 +165,20 @@ def test_rates_learn_what_was_observed(clock):
         record.add(report(0, 1000.0, 1004.0, seconds=(predicted,)), 0, 100)
         record.learn([worker])
     assert rates.cell_seconds[3] > 1.5 * rates.calibrated[3]
+
+
+def test_gpus_of_one_model_learn_the_same(clock):
+    """Each has rates of its own; what both have shown is kept once."""
+    book = Book()
+    found = [Device("gpu", "cuda", {"number": k}, "NVIDIA H200") for k in range(2)]
+    pair = [ScoringWorker(k, f"gpu {k}", device, None, lessons()) for k, device in enumerate(found)]
+    record = ExecutionLog([worker.name for worker in pair], book)
+    record.begin(PLAN, [0, 0])
+    record.add(report(0, 1000.0, 1003.0), 0, 100)
+    record.add(report(1, 1000.0, 1002.0), 0, 50)
+    record.learn(pair)
+    expected = [[[100, 50], [1.0, 1.0], [0.125, 0.125], [1.5, 1.0]]]
+    assert [worker.rates.taught for worker in pair] == [expected] * 2
+    ((name, together, rates),) = book.kept
+    assert (name, together) == ("cuda NVIDIA H200", "2 cuda NVIDIA H200")
+    assert rates is pair[0].rates

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import groupby
 from types import SimpleNamespace
 
@@ -21,7 +22,7 @@ from swdual.master.partition import DRIFT, MAX_TASKS, PartitionInput, Replanning
 from swdual.master.ranges import EDGE, SMALL_EDGE, Range, compute_columns
 from swdual.master.task import Task
 from swdual.master.work_stealing import WorkStealingScheduler
-from swdual.master.worker import Worker
+from swdual.master.worker import ScoringWorker
 from swdual.planning.planner import PACKAGE, plan_instance
 
 pytestmark = pytest.mark.sample("values")
@@ -247,6 +248,44 @@ def test_workers_go_range_by_range(monkeypatch, small, planner):
         assert (found.plan.starts[queue][:1] == 0).all()
 
 
+@pytest.mark.parametrize("pool", [[GPU], [GPU] * 2])
+def test_gpus_that_hold_all_targets_complete_some_queries_before_others(swiss, large, pool):
+    """Groups of queries, the last of two; within a group range by range. Not with many ranges."""
+    lengths = np.random.default_rng(5).integers(50, 900, 20).tolist()
+    given = PartitionInput(lengths, swiss, kinds(pool), pool, "dual", resident=True)
+    found, usual = partition_tasks(given), partition_tasks(replace(given, resident=False))
+    check(found, lengths, swiss, pool)
+    assert (found.plan.workers == usual.plan.workers).all()
+    assert found.plan.makespan == pytest.approx(usual.plan.makespan)
+    groups = partition.group_queries(20)
+    assert np.bincount(groups).tolist() == [8, 6, 2, 2, 2]
+    for queue in found.plan.queues:
+        order = [groups[found.task_ids[k].query] for k in queue]
+        assert order == sorted(order)
+        visits = [(groups[x.query], x.range_number) for x in (found.task_ids[k] for k in queue)]
+        distinct = [visit for visit, _ in groupby(visits)]
+        assert len(distinct) == len(set(distinct)) > len(found.ranges)
+        assert found.plan.starts[queue][1:] == pytest.approx(found.plan.ends[queue][:-1])
+    many = replace(given, database=large)
+    found, usual = partition_tasks(many), partition_tasks(replace(many, resident=False))
+    assert (len(found.ranges) > partition.MAX_GROUPED_RANGES) == same_order(found, usual)
+
+
+def same_order(found, other):
+    pairs = zip(found.plan.queues, other.plan.queues, strict=True)
+    return all(a.tolist() == b.tolist() for a, b in pairs)
+
+
+@pytest.mark.parametrize("count", range(40))
+def test_groups_of_queries_are_even_and_cover_all(count):
+    sizes = np.bincount(partition.group_queries(count)).tolist()
+    assert sum(sizes) == count
+    assert all(size % 2 == 0 for size in sizes[:-1])
+    assert sizes == sorted(sizes, reverse=True)
+    assert max(sizes, default=0) <= partition.MAX_QUERY_GROUP
+    assert count < 3 or sizes[-1] <= 2
+
+
 make = partition.plan_instance
 
 
@@ -270,7 +309,9 @@ def board_of(count=24, workers=3, gpus=0):
     tasks = [
         Task(0, str(k), Range(0, k, k + 1, 9, 9), None, 1, seconds[:, k]) for k in range(count)
     ]
-    pool = [Worker(k, f"{kind} {k}", Device(kind), None, None) for k, kind in enumerate(names)]
+    pool = [
+        ScoringWorker(k, f"{kind} {k}", Device(kind), None, None) for k, kind in enumerate(names)
+    ]
     scheduler = WorkStealingScheduler(pool, [[tasks[k] for k in queue] for queue in plan.queues])
     return found, tasks, scheduler
 
@@ -384,7 +425,7 @@ def test_workers_that_can_do_nothing_are_planned_nothing(clock):
         Task(0, str(k), Range(0, k, k + 1, 9, 9), None, 1, found.seconds[:, k])
         for k in range(len(found.cells))
     ]
-    pool = [Worker(k, str(k), Device(kind), None, None) for k, kind in enumerate(plan.kinds)]
+    pool = [ScoringWorker(k, str(k), Device(kind), None, None) for k, kind in enumerate(plan.kinds)]
     scheduler = WorkStealingScheduler(pool, [[tasks[k] for k in queue] for queue in plan.queues])
     replanning = Replanning(found, tasks)
     do_one_each(scheduler, clock, (1, 3))

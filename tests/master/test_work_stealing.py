@@ -16,7 +16,7 @@ from swdual.master import work_stealing
 from swdual.master.ranges import Range
 from swdual.master.task import Stopped, Superseded, Task
 from swdual.master.work_stealing import WorkStealingScheduler
-from swdual.master.worker import Worker
+from swdual.master.worker import ScoringWorker, Worker
 
 
 class Idle(Exception):
@@ -47,7 +47,9 @@ def wait(timeout=None):
 
 
 def board_of(*queues, common=()):
-    workers = [Worker(k, f"cpu {k}", Device(), scorer=None, rates=None) for k in range(len(queues))]
+    workers = [
+        ScoringWorker(k, f"cpu {k}", Device(), scorer=None, rates=None) for k in range(len(queues))
+    ]
     scheduler = WorkStealingScheduler(workers, queues, common)
     scheduler._changed.wait = wait
     return scheduler
@@ -745,3 +747,44 @@ def test_whatever_happens_every_job_is_done_once(data, workers, faulty):
     faults = {attempt: data.draw(st.sampled_from(["fail", "die"])) for attempt in turns}
     assert sorted(simulate(scheduler, workers, takes, faults)) == sorted(takes)
     assert scheduler.cells_done == cells
+
+
+def beside_a_gpu(*planned, common=()):
+    """Return the board of a worker that scores and of one that only aligns."""
+    workers = [
+        ScoringWorker(0, "gpu 0", Device("gpu"), scorer=None, rates=None),
+        Worker(1, "cpu 0", Device()),
+    ]
+    scheduler = WorkStealingScheduler(workers, [planned], common)
+    scheduler._changed.wait = scheduler._added.wait = wait
+    return scheduler
+
+
+def test_who_only_aligns_takes_background_tasks_alone(clock):
+    """Nothing planned or shared, nothing to steal, nothing that runs late; alignments at once."""
+    scheduler = beside_a_gpu(task("planned", 1, math.inf), common=[task("shared", 1, math.inf)])
+    assert waits(scheduler, 1)
+    assert scheduler.take(0).task.name == "planned"
+    clock.now += 1000
+    assert waits(scheduler, 1)
+    scheduler.add(task("aligned"))
+    scheduler.add(task("next"))
+    assert scheduler.take(1).task.name == "aligned"
+    assert len(scheduler.slowdowns) == 1
+
+
+def test_what_the_last_worker_that_scores_leaves_ends_the_search():
+    """Its own error, though another thread could still align."""
+    scheduler = beside_a_gpu(task("a", 1, math.inf), task("b", 1, math.inf))
+    attempt = scheduler.take(0)
+    with pytest.raises(DeviceMemoryError, match="full"):
+        scheduler.fail(attempt, DeviceMemoryError("full"), dead=True)
+
+
+def test_an_alignment_that_fails_on_the_thread_of_a_cpu_is_done_by_the_gpus():
+    """As soon as these have no scores to compute."""
+    scheduler = beside_a_gpu(task("planned", 1, math.inf))
+    scheduler.add(task("aligned"))
+    scheduler.fail(scheduler.take(1), ValueError("boom"))
+    assert waits(scheduler, 1)
+    assert do_all(scheduler, 0) == ["planned", "aligned"]

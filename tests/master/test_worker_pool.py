@@ -14,14 +14,14 @@ from swdual.master import worker_pool
 from swdual.master.ranges import Range
 from swdual.master.task import Stopped, Task
 from swdual.master.work_stealing import WorkStealingScheduler
-from swdual.master.worker import Worker
+from swdual.master.worker import ScoringWorker
 from swdual.master.worker_pool import AttemptReport, WorkerPool
 
 pytestmark = pytest.mark.usefixtures("no_thread_is_left")
 
 
 def crew_of(*queues, common=()):
-    workers = [Worker(k, f"cpu {k}", Device(), None, None) for k in range(len(queues))]
+    workers = [ScoringWorker(k, f"cpu {k}", Device(), None, None) for k in range(len(queues))]
     scheduler = WorkStealingScheduler(workers, queues, common)
     return scheduler, WorkerPool(workers, scheduler)
 

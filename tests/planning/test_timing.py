@@ -67,6 +67,14 @@ def test_gcups_are_cells_over_time(timing):
     assert Timing(0, 0.0, Timeline([])).gcups == 0
 
 
+def test_who_only_aligns_is_not_idle(timing):
+    """Idle is who could have scored: the last score ends at 2.5 s, after 2 and 1.5 s of work."""
+    assert timing.idle == pytest.approx((0.2 + 0.4) / 2)
+    timing.timeline.join("cpu 1")
+    timing.timeline.add(Span(2, "align", 0, -1, -1, -1, 1.0, 1.5, 0))
+    assert timing.idle == pytest.approx((0.2 + 0.4) / 2)
+
+
 def test_planned_seconds_are_those_of_all_waves(timing, results):
     """One wave after the other; without plans there is no such number."""
     assert timing.planned_seconds == 2.25

@@ -130,13 +130,17 @@ def test_candidates_are_predicted_within_a_factor():
     assert 1 / 3 < ratio < 3
 
 
-def test_a_plan_has_the_forecast():
-    """Per worker; memory is that of searches with so many candidates."""
+def test_a_plan_has_the_forecast(monkeypatch):
+    """Per worker; of GPUs alone, per thread of this machine, as their search would have them."""
     queries, targets = proteins(3, 200, 4), proteins(400, 100, 5)
     options = PreviewOptions(comp_based_stats=3, evalue=5.0)
     preview = Preview(queries, targets, 2, 1, RATES, options)
     assert preview.adjustment.candidates > 0
     assert preview.adjusting_seconds == pytest.approx(preview.adjustment.seconds / 3)
+    for count, threads in ((1, 3), (4, 4), (16, 16)):
+        monkeypatch.setattr("swdual.prediction.preview.available_threads", lambda n=count: n)
+        alone = Preview(queries, targets, 0, 2, RATES, options)
+        assert alone.adjusting_seconds == pytest.approx(alone.adjustment.seconds / threads)
     plain = Preview(queries, targets, 2, 1, RATES, PreviewOptions(comp_based_stats=0))
     assert plain.adjustment.candidates == plain.adjusting_seconds == 0
     assert plain.plan("dual").makespan == preview.plan("dual").makespan

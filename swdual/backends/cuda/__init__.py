@@ -20,7 +20,7 @@
     Scores a query against targets with all of these.
 """
 
-from swdual.backends.cuda.availability import devices, facts, why_not
+from swdual.backends.cuda.availability import devices, facts, find_model, why_not
 from swdual.backends.cuda.scorer import CudaScorer, bind
 
-__all__ = ["CudaScorer", "bind", "devices", "facts", "why_not"]
+__all__ = ["CudaScorer", "bind", "devices", "facts", "find_model", "why_not"]

@@ -27,6 +27,21 @@ def devices() -> list[dict[str, int]]:
     return [{"number": gpu.number} for gpu in _cuda_driver.find().gpus if is_new_enough(gpu)]
 
 
+def find_model(number: int) -> str:
+    """Return what the GPU with a number is called, such as "NVIDIA H200"; empty if unknown.
+
+    Parameters
+    ----------
+    number
+        Of the GPU, as CUDA counts them.
+    """
+    with suppress(DriverError):
+        for gpu in _cuda_driver.find().gpus:
+            if gpu.number == number:
+                return gpu.name
+    return ""
+
+
 def facts() -> dict[str, Any]:
     """Return what is known of the driver, its GPUs and CuPy, in plain values.
 

@@ -346,6 +346,14 @@ class Shelf:
             begin += pad_size(array.nbytes)
         return CardRegion(buffer, addresses, self._copies.record())
 
+    @property
+    def is_resident(self) -> bool:
+        """Whether all targets stay on the card, once they have come."""
+        sections = self._database.manifest.sections
+        sizes = [each.bytes for each in sections if each.name.startswith("residues/")]
+        held = sum(region.buffer.size for region in self._staying.values())
+        return sum(map(pad_size, sizes)) <= held + self._room
+
     def clear(self) -> None:
         """Free all memory of the card, after all work on it is done."""
         self.card.synchronize()

@@ -93,6 +93,12 @@ class CudaScorer:
         self._pipeline: Pipeline | None = None
         self._cpu: Scorer | None = None
 
+    @property
+    def is_resident(self) -> bool:
+        """Whether the card holds all targets, as far as its first call has told."""
+        pipeline = self._pipeline
+        return pipeline is not None and pipeline.shelf.is_resident
+
     def memory(self, longest_query: int, max_range_cost: int) -> tuple[int, int]:
         """Return bytes of the host: see `Scorer.memory`. All callers share the staging memory."""
         largest = max(block.sequences for block in self._database.manifest.blocks)

@@ -70,6 +70,8 @@ def test_gpus_that_are_too_old_are_left_out(machine):
     old, new, turing = ("Old", (7, 0), 1), ("New", (12, 0), 1), ("Turing", (7, 5), 1)
     machine(FakeDriver(gpus=(old, new, turing)))
     assert cuda.devices() == [{"number": 1}, {"number": 2}]
+    assert [cuda.find_model(**device) for device in cuda.devices()] == ["New", "Turing"]
+    assert cuda.find_model(3) == ""
     machine(FakeDriver(gpus=(old,)))
     assert cuda.devices() == []
     for words in ("Old", "7.0", "7.5"):

@@ -62,6 +62,22 @@ def test_a_bay_is_used_again_only_after_its_last_use(longest, seed):
         assert (copy == expected).all()
 
 
+@pytest.mark.parametrize(("limit", "resident"), [(20_000, False), (200_000, True)])
+def test_a_shelf_tells_whether_all_targets_stay(limit, resident):
+    """Before they have come, and after that."""
+    shelf, database = shelf_of([100] * 300, limit, block_bytes=1000)
+    assert shelf.is_resident == resident
+    stretches = [
+        part.stretch
+        for number, block in enumerate(database.manifest.blocks)
+        for part in shelf.parts(number, 0, block.sequences)
+    ]
+    for _ in range(2):
+        for stretch in stretches:
+            shelf.hold(stretch)
+    assert shelf.is_resident == resident == (set(shelf.uploaded.values()) == {1})
+
+
 def test_what_is_asked_for_first_stays():
     """The ring takes the others, in turns; nothing is sent twice while it lies there."""
     shelf, database = shelf_of([100] * 300, 20_000, block_bytes=1000)

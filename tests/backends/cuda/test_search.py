@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import threading
+
 import pytest
 from backends.cuda.emulated import Emulated
 from backends.cuda.standin import StandIn
@@ -11,7 +14,7 @@ from kernels import emulator
 from swdual.backends import cuda
 from swdual.backends.cuda import CudaScorer
 from swdual.database import build
-from swdual.master import setup, worker
+from swdual.master import cost, setup, worker
 from swdual.master.cost import CostModel
 
 DEVICES = ("cuda", "cuda:1", "hybrid")
@@ -204,4 +207,43 @@ def test_auto_takes_gpus_for_large_searches_only(run, cards, files, monkeypatch)
     assert not any(card.launches for card in cards)
     monkeypatch.setattr("swdual.master.setup.GPU_CELLS", 0)
     assert run("search", *files).out == small.out
+    assert all(card.launches for card in cards)
+
+
+def test_gpus_of_one_model_are_calibrated_once(run, cards, files, monkeypatch, tmp_path):
+    """Not again with another limit of their memory, nor alone; another model is."""
+    calibrated = []
+
+    def calibrate(*_):
+        calibrated.append(1)
+        return CostModel.from_dict({"gcups": 1})
+
+    monkeypatch.setattr(cost, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(worker, "calibrate", calibrate)
+    monkeypatch.setattr(setup, "SMALL_CELLS", 0)
+    monkeypatch.setattr(cuda, "find_model", lambda number: "stand-in")
+    search = ("search", *files, "-f", "6 std", "--comp-based-stats", "0", "--threads", "2")
+    assert run(*search, "--device", "cuda").code == 0
+    assert len(calibrated) == 1
+    assert run(*search, "--device", "cuda", "--gpu-memory-limit", "8M").code == 0
+    assert len(calibrated) == 1
+    (rates,) = json.loads((tmp_path / "rates.json").read_text()).values()
+    assert [*rates] == ["cuda stand-in among 2 cuda stand-in"]
+    monkeypatch.setattr(cuda, "find_model", lambda number: f"stand-in {number}")
+    assert run(*search, "--device", "cuda").code == 0
+    assert len(calibrated) == 3
+
+
+def test_gpus_are_started_side_by_side(run, cards, files, monkeypatch):
+    """Each waits until the other has been begun with."""
+    together, bind = threading.Barrier(2, timeout=120), cuda.bind
+
+    def wait(database, scheme, number=0, memory_limit=None):
+        together.wait()
+        return bind(database, scheme, number, memory_limit)
+
+    monkeypatch.setattr(cuda, "bind", wait)
+    arguments = ("search", *files, "-f", "6 std", "--comp-based-stats", "0", "--threads", "2")
+    outcome = run(*arguments, "--device", "cuda")
+    assert (outcome.code, outcome.out) == (0, run(*arguments, "--device", "cpu").out)
     assert all(card.launches for card in cards)
