@@ -13,6 +13,7 @@ from support.genes import random_genes, random_proteins
 from kernels import emulator
 from swdual.backends import cuda
 from swdual.backends.cuda import CudaScorer
+from swdual.backends.cuda.memory import Shelf
 from swdual.database import build
 from swdual.master import cost, setup, worker
 from swdual.master.cost import CostModel
@@ -142,6 +143,34 @@ def test_profiles_in_batches_over_many_blocks_are_those_of_the_cpu(
         assert all(card.used == 0 for card in cards)
     assert all(card.profiles for card in cards)
     assert max(card.peak for card in cards) <= 5 << 20
+
+
+def test_a_card_that_holds_all_blocks_completes_queries_two_by_two(
+    run, here, cards, files, monkeypatch
+):
+    """Nothing is copied twice for that."""
+    shelves, begin = [], Shelf.__init__
+
+    def note(shelf, *given):
+        begin(shelf, *given)
+        shelves.append(shelf)
+
+    monkeypatch.setattr(Shelf, "__init__", note)
+    monkeypatch.setattr(build, "BLOCK_BYTES", 1 << 14)
+    assert run("makedb", files[1].replace(".db", ".fa"), "blocks.db").code == 0
+    search = ("search", files[0], "blocks.db", "-f", "6 std", "--comp-based-stats", "0")
+    outcome = run(*search, "--device", "cuda:0", "--trace", "trace.json")
+    assert (outcome.code, outcome.out) == (0, run(*search, "--device", "cpu").out), outcome.err
+    (shelf,) = shelves
+    assert shelf.is_resident
+    assert set(shelf.uploaded.values()) == {1}
+    events = json.loads((here / "trace.json").read_text())["traceEvents"]
+    spans = [(x["ts"], x["args"]["query"]) for x in events if x.get("cat") == "score"]
+    order = [query for _, query in sorted(spans)]
+    blocks = len(order) // 6
+    assert blocks > 2
+    pairs = [order[k : k + 2 * blocks] for k in range(0, len(order), 2 * blocks)]
+    assert [len(set(pair)) for pair in pairs] == [2, 2, 2]
 
 
 def test_auto_takes_gpus_for_profiles_too(run, cards, files, rounds, monkeypatch):
