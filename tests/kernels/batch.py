@@ -32,6 +32,25 @@ ARRAYS: dict[int, int] = {}
 """The arrays that `exact` has made and that are still in use: their addresses and sizes."""
 
 
+def library(kernel, tile):
+    """Return one instance of a kernel, built for the CPU."""
+    return built(kernel, tile, emulator.PLAIN)
+
+
+def sanitized_library(kernel, tile):
+    """Return the same, built so that it stops where it reads or writes outside of arrays."""
+    return built(kernel, tile, emulator.SANITIZED)
+
+
+@functools.cache
+def built(kernel, tile, flags):
+    """Return the library of one instance of a kernel, built with these flags."""
+    emulator.need()
+    call = f"{kernel.expression(*tile)}(*search)"
+    source = f'#include "{kernel.file}"\n' + emulator.launcher("run", "const Search* search", call)
+    return emulator.Library(source, sources(), flags)
+
+
 @dataclass(frozen=True)
 class Scheme:
     """A gap of k residues costs gap_first + (k - 1) * gap_next."""
@@ -71,28 +90,9 @@ class Pieces:
     targets: np.ndarray
 
 
-def library(kernel, tile):
-    """Return one instance of a kernel, built for the CPU."""
-    return built(kernel, tile, emulator.PLAIN)
-
-
-def sanitized_library(kernel, tile):
-    """Return the same, built so that it stops where it reads or writes outside of arrays."""
-    return built(kernel, tile, emulator.SANITIZED)
-
-
-@functools.cache
-def built(kernel, tile, flags):
-    """Return the library of one instance of a kernel, built with these flags."""
-    emulator.need()
-    call = f"{kernel.expression(*tile)}(*search)"
-    source = f'#include "{kernel.file}"\n' + emulator.launcher("run", "const Search* search", call)
-    return emulator.Library(source, sources(), flags)
-
-
 @dataclass(frozen=True)
 class Run:
-    """How a search is launched, and what executes an instance of a kernel."""
+    """How a search is launched."""
 
     ctas: int = 2
     seed: int = 0

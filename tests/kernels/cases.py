@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from kernels import oracle
-from kernels.batch import NEVER, PAD, RESCUE, Run, Scheme, largest_of, library, score
+from kernels.batch import NEVER, PAD, RESCUE, Run, Scheme, largest_of, score
 
 PRICES = [
     (0, 0), (1, 0), (1, 1), (2, 1), (5, 5), (10, 0), (11, 2), (12, 1), (12, 1), (12, 1), (40, 3),
@@ -109,7 +109,7 @@ def target_lengths(rng, count):
     return lengths
 
 
-def check_random(kernel, tile, count, seed, execute=library):
+def check_random(kernel, tile, count, seed, execute=Run.library):
     """Search `count` pairs, drawn from a seed; return cells and how many were scored twice."""
     rng = np.random.default_rng(seed)
     scheme = scheme_of(rng, kernel)
