@@ -39,7 +39,16 @@ sys.path.insert(0, str(Path(__file__).parent))
 from _card import Clocks, TimedCard, the_card
 from _checks import Checks
 from _cudasw4 import KINDS, Cudasw4
-from _data import LENGTHS, Proteins, equals, families, peptides, queries, write_fasta
+from _data import (
+    LENGTHS,
+    Proteins,
+    equals,
+    families,
+    peptides,
+    queries,
+    write_database,
+    write_fasta,
+)
 from _report import kept_figures, run, save, table
 from _scan import Limits, Scan, limits
 
@@ -189,18 +198,20 @@ def prepared(
 ) -> Files:
     """Return a database built for both, made before or now."""
     ours, theirs = folder / f"{name}.swdual", folder / name / "db"
-    todo = [] if ours.exists() else [ours]
+    if not ours.exists():
+        if isinstance(source, Path):
+            run([sys.executable, "-m", "swdual", "makedb", str(source), str(ours)], folder)
+        else:
+            part = ours.with_suffix(".part")
+            write_database(source(), part)
+            part.rename(ours)
     if other is not None and not theirs.parent.exists():
-        todo.append(theirs)
-    if todo:
-        fasta = source if isinstance(source, Path) else folder / f"{name}.fasta"
-        if not isinstance(source, Path):
+        if isinstance(source, Path):
+            other.makedb(source, theirs)
+        else:
+            fasta = folder / f"{name}.fasta"
             write_fasta(source(), fasta)
-        if other is not None and theirs in todo:
             other.makedb(fasta, theirs)
-        if ours in todo:
-            run([sys.executable, "-m", "swdual", "makedb", str(fasta), str(ours)], folder)
-        if not isinstance(source, Path):
             fasta.unlink()
     return Files(name, asked, ours, theirs)
 

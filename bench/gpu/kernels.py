@@ -41,6 +41,9 @@ from swdual.backends.cuda.slot import Slot
 FREE_PART = 0.8
 """How much of the free memory is used."""
 
+Key = tuple[str, Tile, int]
+"""A kernel's name, a tile, and the length of a query."""
+
 LENGTHS = "100,144,222,375,567,1000,2005,5478"
 
 
@@ -79,16 +82,16 @@ class Sweep(Launcher):
 
 
 def limit(
-    kernel: Kernel, tile: Tile, length: int, database: Database, card: TimedCard, hertz: float
+    kernel: Kernel, tile: Tile, length: int, database: Database, card: TimedCard
 ) -> float | None:
-    """Return the GCUPS that no run can exceed; None where the model does not hold."""
+    """Return the GCUPS that no run can exceed at a clock of 1 Hz; None if there is no model."""
     if card.capability_number not in CAPABILITIES:
         return None
-    time = sum(
-        seconds(kernel, tile, length, block.lengths, card.processors, hertz)
+    clocks = sum(
+        seconds(kernel, tile, length, block.lengths, card.processors, 1.0)
         for block in database.blocks()
     )
-    return kernel.queries * length * database.residues / time / 1e9
+    return kernel.queries * length * database.residues / clocks / 1e9
 
 
 def kernels_for(card: TimedCard, names: str | None) -> list[Kernel]:
@@ -138,7 +141,8 @@ def main(
     pairs = {n: codes_of([*queries([n]), *queries([n], seed=2)]) for n in wanted}
     known = {n: np.stack([checked.scores(query) for query in pairs[n]]) for n in wanted}
     checks, clocks = Checks(), Clocks(card)
-    measured: dict[tuple[str, Tile, int], list[float]] = {}
+    measured: dict[Key, list[float]] = {}
+    limits: dict[Key, float | None] = {}
     sampled = len(checked.ordinals)
 
     def write(quiet: bool) -> None:
@@ -150,7 +154,7 @@ def main(
             "notes": checks.notes,
         }
         best = [list(map(str, row)) for row in best_tiles(card, database, measured)]
-        found = {"tiles": figures(card, database, clocks, measured), "best": best}
+        found = {"tiles": figures(database, clocks, measured, limits), "best": best}
         save(f"gpu_kernels_{card.short_name}", {**about, **found}, kept=keep, quiet=quiet)
 
     with card.select(), clocks:
@@ -171,28 +175,31 @@ def main(
                         checks.note(f"{who}: scores vary")
                         right = False
                     if right:
-                        measured[kernel.name, tile, length] = [time for time, _ in runs]
+                        key = kernel.name, tile, length
+                        measured[key] = [time for time, _ in runs]
+                        limits[key] = limit(kernel, tile, length, database, card)
                 write(quiet=True)
-    show(card, database, clocks, measured, sampled)
+    show(card, database, clocks, measured, limits, sampled)
     write(quiet=False)
     checks.end()
 
 
-def rate_of(database: Database, key: tuple[str, Tile, int], time: float) -> float:
+def rate_of(database: Database, key: Key, time: float) -> float:
     """Return GCUPS."""
     return KERNELS[key[0]].queries * key[2] * database.residues / 1e9 / time
 
 
 def figures(
-    card: TimedCard,
     database: Database,
     clocks: Clocks,
-    measured: dict[tuple[str, Tile, int], list[float]],
+    measured: dict[Key, list[float]],
+    limits: dict[Key, float | None],
 ) -> list[dict[str, Any]]:
     """Return what was measured beside the limits."""
-    found = []
+    found, hertz = [], clocks.hertz
     for key, times in measured.items():
         name, tile, length = key
+        most = limits[key]
         found.append(
             {
                 "kernel": name,
@@ -201,7 +208,7 @@ def figures(
                 "query": length,
                 "gcups": rate_of(database, key, statistics.median(times)),
                 "spread": [rate_of(database, key, time) for time in (max(times), min(times))],
-                "limit": limit(KERNELS[name], tile, length, database, card, clocks.hertz),
+                "limit": None if most is None else most * hertz,
             }
         )
     return found
@@ -211,12 +218,13 @@ def show(
     card: TimedCard,
     database: Database,
     clocks: Clocks,
-    measured: dict[tuple[str, Tile, int], list[float]],
+    measured: dict[Key, list[float]],
+    limits: dict[Key, float | None],
     sample: int,
 ) -> None:
     """Print all tiles, then the best for each length beside the chosen ones."""
     rows = []
-    for each in figures(card, database, clocks, measured):
+    for each in figures(database, clocks, measured, limits):
         most = each["limit"]
         share = "-" if most is None else f"{each['gcups'] / most:.0%}"
         rows.append(
@@ -237,7 +245,7 @@ def show(
 
 
 def best_tiles(
-    card: TimedCard, database: Database, measured: dict[tuple[str, Tile, int], list[float]]
+    card: TimedCard, database: Database, measured: dict[Key, list[float]]
 ) -> list[tuple[Any, ...]]:
     """Return, for each kernel and length, the best tile and the one that swdual would choose."""
     mean, rows = database.residues / len(database), []

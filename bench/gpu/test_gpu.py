@@ -147,6 +147,27 @@ def test_the_sweep_finds_the_best_tile_of_each_kernel():
         assert shape in ("8x16", "16x20")
 
 
+MEANT = """
+import sys
+from types import SimpleNamespace
+sys.path.insert(0, {folder!r})
+import kernels
+for capability in (80, 90):
+    card = SimpleNamespace(capability_number=capability)
+    print(*(kernel.name for kernel in kernels.kernels_for(card, None)))
+print(*(kernel.name for kernel in kernels.kernels_for(card, "s2_h2,q2_s16")))
+"""
+
+
+def test_the_sweep_takes_kernels_that_are_meant_for_the_card_unless_others_are_named():
+    done = start("-c", MEANT.format(folder=str(FOLDER)))
+    assert done.stdout.splitlines() == [
+        "q2_h2 s2_h2 q1_s32",
+        "q2_s16 s2_s16 q1_s32",
+        "q2_s16 s2_h2",
+    ]
+
+
 WRONG = """
 import sys
 sys.path.insert(0, {folder!r})
@@ -363,14 +384,14 @@ def test_whole_commands_take_turns_and_must_write_the_same(tmp_path):
     assert done.returncode == 4, done.stderr
     figures = results(tmp_path)
     times = figures["seconds"]
-    assert len(times.pop("one query, first ever")) == 1
+    assert len(times.pop("one query, nothing compiled")) == 1
     assert len(times) == 9
     assert {len(each) for each in times.values()} == {2}
     failed, other = figures["notes"]
     assert failed.startswith("scores, a third in memory: ")
     assert other == "alignments, CPUs: other hits than those of a command before"
-    first, *caches = log.read_text().splitlines()
-    assert first not in caches
+    *caches, last = log.read_text().splitlines()
+    assert last not in caches
     assert set(caches) == {os.environ["SWDUAL_CACHE_DIR"]}
 
 
