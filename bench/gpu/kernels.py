@@ -5,7 +5,8 @@
 Every tile of every kernel that is meant for the card, on a database of protein families that lies
 there; --kernels names others that it can run. GCUPS are of kernels alone, the second run of
 `q1_s32` over what overflowed included, padding not counted, as CUDA's events tell their time. The
-limit is what the model (_pipes.py) says of the same launches if no multiprocessor ever waits.
+limit is what the model (_pipes.py) says of the same launches if no multiprocessor ever waits. With
+--cutoff, the kernels do what a search for the best targets asks of them.
 
 The scores of a sample are compared with the CPU's. Where they are not the same, or vary, this is
 noted in the figures, and the exit code is 4 in the end. Figures are written after every tile.
@@ -67,17 +68,23 @@ class Sweep(Launcher):
             return self.tile
         return super()._tile(kernel, query_length, lengths)
 
-    def run(self, batch: Sequence[bytes]) -> tuple[float, NDArray[np.int32]]:
-        """Return the seconds of all kernels, and scores of shape (queries, sequences)."""
+    def run(self, batch: Sequence[bytes], cutoff: int | None) -> tuple[float, NDArray[np.int32]]:
+        """Return the seconds of all kernels, and scores of shape (queries, sequences).
+
+        With a cutoff, what a search for the best targets launches is timed, and lower scores are 0.
+        """
         self._timed.launched()
         kernel_queries = [KernelQuery(codes) for codes in batch]
         scores = np.empty((len(batch), len(self._database)), np.int32)
         for number, info in enumerate(self._database.manifest.blocks):
             ordinals = self._shelf.block(number).ordinals
             for part in self._shelf.parts(number, 0, info.sequences):
-                self.launch(self._slot, kernel_queries, part, None).wait()
+                self.launch(self._slot, kernel_queries, part, cutoff).wait()
+                if cutoff is not None:
+                    self.fetch_scores(self._slot)
                 for each in range(len(batch)):
                     scores[each, ordinals[part.first : part.last]] = self._slot.scores(each)
+        scores[scores < (cutoff or 0)] = 0
         return sum(each.seconds for each in self._timed.launched()), scores
 
 
@@ -121,6 +128,7 @@ def tiles_for(kernel: Kernel, card: TimedCard, wanted: str | None) -> list[Tile]
 @click.option("--lengths", default=LENGTHS, help="Lengths of the queries.")
 @click.option("--kernels", "names", help="Kernels, with commas; by default all meant for the card.")
 @click.option("--tiles", help="Tiles as 16x28, with commas; by default all.")
+@click.option("--cutoff", type=int, help="Lowest score that is wanted; by default all scores are.")
 @click.option("--sample", default=200, help="Targets whose scores are compared with the CPU's.")
 @click.option("--repeats", default=3)
 @click.option("--keep", is_flag=True, help="Write bench/results.")
@@ -130,6 +138,7 @@ def main(
     lengths: str,
     names: str | None,
     tiles: str | None,
+    cutoff: int | None,
     sample: int,
     repeats: int,
     keep: bool,
@@ -140,6 +149,8 @@ def main(
     checked = Sample(database, sample)
     pairs = {n: codes_of([*queries([n]), *queries([n], seed=2)]) for n in wanted}
     known = {n: np.stack([checked.scores(query) for query in pairs[n]]) for n in wanted}
+    for scores in known.values():
+        scores[scores < (cutoff or 0)] = 0
     checks, clocks = Checks(), Clocks(card)
     measured: dict[Key, list[float]] = {}
     limits: dict[Key, float | None] = {}
@@ -150,6 +161,7 @@ def main(
             "device": card.facts(),
             "clocks": clocks.facts(),
             "residues": database.residues,
+            "cutoff": cutoff,
             "sample": sampled,
             "notes": checks.notes,
         }
@@ -165,8 +177,8 @@ def main(
                 for length in wanted:
                     who = f"{kernel.name} {tile.lanes}x{tile.columns} with {length} residues"
                     batch = pairs[length][: kernel.queries]
-                    _, scores = sweep.run(batch)  # warm; the others are checked with it
-                    runs = [sweep.run(batch) for _ in range(repeats)]
+                    _, scores = sweep.run(batch, cutoff)  # warm; the others are checked with it
+                    runs = [sweep.run(batch, cutoff) for _ in range(repeats)]
                     right = checks.compare(
                         scores[:, checked.ordinals].tolist(), known[length][: len(batch)].tolist(),
                         who,

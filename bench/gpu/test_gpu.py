@@ -131,10 +131,11 @@ def test_instructions_that_share_a_pipe_correct_the_model():
     assert ["the multiprocessors' clock was 2000 MHz"] in lines
 
 
-def test_the_sweep_finds_the_best_tile_of_each_kernel():
+@pytest.mark.parametrize("more", [[], ["--cutoff", "40"]], ids=["all scores", "the best"])
+def test_the_sweep_finds_the_best_tile_of_each_kernel(more):
     lines = emulated(
         *("kernels.py", "--residues", "3000", "--lengths", "50,300", "--repeats", "1"),
-        *("--kernels", "q2_s16,s2_h2", "--tiles", "8x16,16x20"),
+        *("--kernels", "q2_s16,s2_h2", "--tiles", "8x16,16x20", *more),
     )
     best = [cells for cells in lines if len(cells) == 7 and cells[0] in KERNELS]
     assert [cells[:2] for cells in best] == [
