@@ -134,9 +134,12 @@ class Launcher:
 
     def _sum(self, query: KernelQuery) -> int:
         """Return the sum of the best score of each residue of a query."""
-        if query.profile is not None:
-            return int(query.best.sum())
-        return int(self._best[np.frombuffer(query.codes, np.uint8)].sum())
+        if query.bound is None:
+            if query.profile is None:
+                query.bound = int(self._best[np.frombuffer(query.codes, np.uint8)].sum())
+            else:
+                query.bound = int(query.best.sum())
+        return query.bound
 
     def _find_kernel(self, queries: Sequence[KernelQuery]) -> Kernel | None:
         """Return the quickest kernel for one query, of which there is one, or for two together."""
@@ -174,7 +177,7 @@ class Launcher:
         self._prepared.add(size)
         kernel = self._find_kernel(queries)
         assert kernel is not None
-        lengths = self._shelf.block(part.stretch.block).lengths[part.first : part.last]
+        lengths = self._shelf.lengths(part.stretch.block)[part.first : part.last]
         self._card.prepare(*_program(kernel, self._shape(kernel, queries, lengths).tile))
         limit = kernel.limit(max(self._largest(query) for query in queries))
         for query in queries:
@@ -205,7 +208,7 @@ class Launcher:
         kernel = self._find_kernel(queries)
         assert kernel is not None
         shelf = self._shelf
-        lengths = shelf.block(part.stretch.block).lengths[part.first : part.last]
+        lengths = shelf.lengths(part.stretch.block)[part.first : part.last]
         shape = self._shape(kernel, queries, lengths)
         tile = shape.tile
         region = shelf.hold(part.stretch)
@@ -319,8 +322,8 @@ class Launcher:
         tile, span, window = shape
         ctas = self._card.processors
         granule = _granule(kernel, tile, tile.threads)
-        block = self._shelf.block(part.stretch.block)
-        lengths = block.lengths[part.first : part.last]
+        all_lengths = self._shelf.lengths(part.stretch.block)
+        lengths = all_lengths[part.first : part.last]
         whole = window == UNCUT
         one_tile = max(len(query) for query in queries) <= tile.lanes * tile.columns
         area = partial(kernel.border_rows, tile, 1)
@@ -331,7 +334,7 @@ class Launcher:
             if not whole:
                 # The targets of a stretch lie one behind the other, whatever lies between them in
                 # the file.
-                here = block.lengths[part.stretch.first : part.last]
+                here = all_lengths[part.stretch.first : part.last]
                 words = (here + ALIGNMENT - 1) // ALIGNMENT
                 starts = (np.cumsum(words, dtype=np.uint32) - words)[-len(lengths) :]
                 arrays = [*pieces.cut(starts, lengths, span, window)]

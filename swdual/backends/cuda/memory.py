@@ -217,10 +217,26 @@ class Shelf:
         self._stage_bytes = min(STAGE_BYTES, pad_size(max(sizes)))
         self._stages = [_Stage(card.allocate_pinned(self._stage_bytes)) for _ in range(2)]
         self._cuts: dict[int, list[Stretch]] = {}
+        self._last_lengths: tuple[int, NDArray[np.uint32]] | None = None
+        self._last_residues: tuple[Part, int] | None = None
 
     def block(self, number: int) -> Block:
         """Return a block of the database."""
         return self._database.block(number)
+
+    def lengths(self, number: int) -> NDArray[np.uint32]:
+        """Return the lengths of the targets of a block; at once if it is the last one again."""
+        if self._last_lengths is None or self._last_lengths[0] != number:
+            # A copy, so that the block's file can be closed.
+            self._last_lengths = number, self.block(number).lengths.copy()
+        return self._last_lengths[1]
+
+    def residues(self, part: Part) -> int:
+        """Return how many residues some targets have; at once if they are the last ones again."""
+        if self._last_residues is None or self._last_residues[0] != part:
+            lengths = self.lengths(part.stretch.block)[part.first : part.last]
+            self._last_residues = part, int(lengths.sum(dtype=np.int64))
+        return self._last_residues[1]
 
     def parts(self, block: int, first: int, last: int) -> list[Part]:
         """Cut a range of targets at the borders of stretches.

@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -21,6 +22,12 @@ from swdual.sequences.scoring import ScoringScheme
 
 Key = tuple[KernelQuery, Part]
 """A query and some targets."""
+
+Launch = tuple[tuple[KernelQuery, ...], Part]
+"""One query, or two that suit each other, and some targets."""
+
+Parts = dict[tuple[int, int, int], list[Part]]
+"""The parts of each range of targets: block, first and last."""
 
 SLOTS = 2
 """Launches that are queued at the same time: one that the card does, and the next."""
@@ -90,12 +97,7 @@ class Pipeline:
     def max_score(self, task: KernelTask) -> int:
         """Return a bound of the scores of a task."""
         query, block, first, _ = task
-        return self.launcher.max_score(query, int(self.shelf.block(block).lengths[first]))
-
-    def residues(self, part: Part) -> int:
-        """Return how many residues some targets have."""
-        lengths = self.shelf.block(part.stretch.block).lengths
-        return int(lengths[part.first : part.last].sum(dtype=np.int64))
+        return self.launcher.max_score(query, int(self.shelf.lengths(block)[first]))
 
     def score(
         self, tasks: Sequence[KernelTask], cutoff: int | None
@@ -114,63 +116,63 @@ class Pipeline:
             self._lowest_cutoff = None
         elif self._lowest_cutoff is None or cutoff < self._lowest_cutoff:
             self._lowest_cutoff = int(cutoff * LOWER)
-        self._keep_what_is_wanted(tasks)
-        query, *target_range = tasks[0]
-        plan = self._plan(tasks)
-        for launch in plan:
-            self.launcher.prepare(*launch)
-        for part in self.shelf.parts(*target_range):
+        ranges = {task[1:] for task in tasks}
+        parts = {each: self.shelf.parts(*each) for each in ranges}
+        self._keep_what_is_wanted(tasks, parts)
+        query = tasks[0][0]
+        plan = cache(partial(self._plan, tasks, parts))  # made if something can be launched
+        for part in parts[tasks[0][1:]]:
             while (
                 part_scores := self._part_scores.get((query, part))
             ) is None or not part_scores.answers(cutoff):
                 self._part_scores.pop((query, part), None)
                 if not self._flying((query, part)):
-                    first = plan and plan[0][1] == part and query in plan[0][0]
-                    self._launch(*(plan.popleft() if first else ((query,), part)))
-                self._look_ahead(plan)
+                    launches = plan()
+                    first = launches and launches[0][1] == part and query in launches[0][0]
+                    self._launch(*(launches.popleft() if first else ((query,), part)))
+                    self._look_ahead(launches)
+                elif self._free:
+                    self._look_ahead(plan())
                 self._land((query, part))
-            self._look_ahead(plan)
+            if self._free:
+                self._look_ahead(plan())
             yield part, part_scores
 
-    def _keep_what_is_wanted(self, tasks: Sequence[KernelTask]) -> None:
+    def _keep_what_is_wanted(self, tasks: Sequence[KernelTask], parts: Parts) -> None:
         """Forget the results that nobody will ask for."""
-        self._wanted = {
-            (query, part)
-            for query, *target_range in tasks
-            for part in self.shelf.parts(*target_range)
-        }
+        self._wanted = {(task[0], part) for task in tasks for part in parts[task[1:]]}
         self._part_scores = {
             key: self._part_scores[key] for key in self._part_scores if key in self._wanted
         }
 
-    def _plan(self, tasks: Sequence[KernelTask]) -> deque[tuple[tuple[KernelQuery, ...], Part]]:
+    def _plan(self, tasks: Sequence[KernelTask], parts: Parts) -> deque[Launch]:
         """Return the launches that the tasks need, besides those that have been queued."""
-
-        def missing(query: KernelQuery, part: Part) -> bool:
-            return (query, part) not in self._part_scores and not self._flying((query, part))
-
+        known = {(query, flight.part) for flight in self._flights for query in flight.queries}
+        known |= self._part_scores.keys()
         left = [
             task
             for task in dict.fromkeys(tasks)
-            if any(missing(task[0], part) for part in self.shelf.parts(*task[1:]))
+            if not known.issuperset((task[0], part) for part in parts[task[1:]])
         ]
-        plan: deque[tuple[tuple[KernelQuery, ...], Part]] = deque()
+        plan: deque[Launch] = deque()
         while left:
-            query, *target_range = left.pop(0)
+            task = left.pop(0)
+            query, target_range = task[0], task[1:]
             queries = [query]
             partners = [
                 task
                 for task in left
-                if [*task[1:]] == target_range and self.launcher.suits(query, task[0])
+                if task[1:] == target_range and self.launcher.suits(query, task[0])
             ]
             if partners:
                 nearest = min(partners, key=lambda task: abs(len(task[0]) - len(query)))
                 left.remove(nearest)
                 queries.append(nearest[0])
-            for part in self.shelf.parts(*target_range):
-                needed = tuple(candidate for candidate in queries if missing(candidate, part))
+            for part in parts[target_range]:
+                needed = tuple(each for each in queries if (each, part) not in known)
                 if needed:
                     plan.append((needed, part))
+                    self.launcher.prepare(needed, part)
         return plan
 
     def _flying(self, key: Key) -> bool:
@@ -185,7 +187,7 @@ class Pipeline:
         done = self.launcher.launch(slot, queries, part, cutoff)
         self._flights.append(Flight(queries, part, cutoff, self._free.pop(), done))
 
-    def _look_ahead(self, plan: deque[tuple[tuple[KernelQuery, ...], Part]]) -> None:
+    def _look_ahead(self, plan: deque[Launch]) -> None:
         """Queue what comes next, and have the targets of what comes then copied to the card."""
         try:
             while plan and self._free:

@@ -16,6 +16,8 @@ PAD_SCORE = -(2**30)
 class KernelQuery:
     """A query. Two are equal if their letters are, and their profile is the same array.
 
+    Its `bound` is for `Launcher`, which keeps there what it has found out under its scheme.
+
     Parameters
     ----------
     codes
@@ -27,6 +29,8 @@ class KernelQuery:
     def __init__(self, codes: bytes, profile: NDArray[np.int32] | None = None) -> None:
         self.codes = codes
         self.profile = profile
+        self.bound: int | None = None
+        self._hash = hash((codes, id(profile)))
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -39,7 +43,7 @@ class KernelQuery:
         )
 
     def __hash__(self) -> int:
-        return hash((self.codes, id(self.profile)))
+        return self._hash
 
     @cached_property
     def best(self) -> NDArray[np.int64]:

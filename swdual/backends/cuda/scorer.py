@@ -19,7 +19,7 @@ from swdual.backends.cuda.card import Card, CardError, CardMemory
 from swdual.backends.cuda.cupy_card import open_card
 from swdual.backends.cuda.memory import STAGE_BYTES, OverBudget, Part, Stretch
 from swdual.backends.cuda.pipeline import SLOTS, PartScores, Pipeline
-from swdual.backends.cuda.query import KernelTask, make_kernel_task
+from swdual.backends.cuda.query import KernelQuery, KernelTask, make_kernel_task
 from swdual.database.database import Database
 from swdual.errors import DeviceError, DeviceMemoryError
 from swdual.sequences.scoring import ScoringScheme
@@ -110,11 +110,15 @@ class CudaScorer:
         The scores are the same, but come sooner: two queries against one range are computed
         together, and the card starts with a task before it is requested.
         """
-        tasks = [make_kernel_task(*task) for task in upcoming]
         with self._lock:
-            # What has been found out about a profile is kept with it.
-            known = {query: query for query, *_ in self._upcoming}
-            self._upcoming = [(known.setdefault(task[0], task[0]), *task[1:]) for task in tasks]
+            # What has been found out about a query is kept with it.
+            known = {(query.codes, id(query.profile)): query for query, *_ in self._upcoming}
+            self._upcoming = []
+            for codes, block, first, last, *profile in upcoming:
+                key = codes, id(profile[0] if profile else None)
+                if key not in known:
+                    known[key] = KernelQuery(codes, *profile)
+                self._upcoming.append((known[key], block, first, last))
 
     def release(self) -> None:
         """Free the memory of the card, unless a call is in progress; the next takes it again."""
@@ -199,12 +203,12 @@ class CudaScorer:
         while True:
             try:
                 pipeline = self._ready()
-                if pipeline.max_score(task) > MAX_SCORE:
+                if pipeline.max_score(tasks[0]) > MAX_SCORE:
                     return self._on_cpu(task, progress)
                 results, done = [], 0
                 for part, part_scores in pipeline.score(tasks, cutoff):
                     results.append((part, part_scores))
-                    done += len(task[0]) * pipeline.residues(part)
+                    done += len(task[0]) * pipeline.shelf.residues(part)
                     if done > reported:
                         progress(done - reported)
                         reported = done

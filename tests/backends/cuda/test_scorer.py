@@ -32,7 +32,7 @@ from swdual.backends import cuda
 from swdual.backends.cuda import CudaScorer
 from swdual.backends.cuda import launch as _cuda_launch
 from swdual.backends.cuda.kernels import KERNELS
-from swdual.backends.cuda.pipeline import SLOTS
+from swdual.backends.cuda.pipeline import SLOTS, Pipeline
 from swdual.errors import DeviceError, DeviceMemoryError
 
 MEBIBYTE = 1 << 20
@@ -149,6 +149,29 @@ def test_what_is_known_of_a_profile_is_kept_from_hint_to_hint(small):
     before = scorer._upcoming[1][0]
     scorer.prefetch(tasks[1:])
     assert scorer._upcoming[0][0] is before
+
+
+def test_plans_are_made_as_often_as_launches(monkeypatch, small):
+    """Not for each query: a partner's scores are there already, or on their way."""
+    plans = []
+
+    def plan(self, *given):
+        plans.append(given)
+        return make_plan(self, *given)
+
+    make_plan = Pipeline._plan
+    monkeypatch.setattr(Pipeline, "_plan", plan)
+    rng = np.random.default_rng(34)
+    whole = random_codes(rng, 100)
+    queries = [whole[: 100 - k] for k in range(12)]
+    database = database_of(family(rng, whole, 8))
+    card = StandIn(total=8 * MEBIBYTE)
+    tasks = tasks_of(database, queries)
+    assert in_turn(CudaScorer(database, BLOSUM62, card), tasks) == expected(
+        database, BLOSUM62, tasks
+    )
+    assert len(card.launches) == 6
+    assert len(plans) <= 8  # two launches come at once, and the last two are followed by none
 
 
 @pytest.mark.parametrize("hints", [True, False])
