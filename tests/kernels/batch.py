@@ -15,6 +15,9 @@ from swdual.backends.cuda.kernels import KERNELS, SEARCH, sources
 ALIGNMENT = 16
 GUARD = 64
 PAD = 31
+EVERY = 2**32 - 1
+"""Words of pieces: none is longer."""
+
 NEVER = -(2**30)
 """What a matrix gives for a pair with `PAD`."""
 
@@ -69,7 +72,7 @@ class Pieces:
 
 @dataclass(frozen=True)
 class Run:
-    """How a search is launched."""
+    """How a search is launched; `cutoff` is the lowest score that is wanted, if not all are."""
 
     ctas: int = 2
     seed: int = 0
@@ -78,6 +81,8 @@ class Run:
     window: int | None = None
     overlap: int = 0
     sanitized: bool = False
+    cutoff: int | None = None
+    sparse_words: int = EVERY
 
 
 @dataclass(frozen=True)
@@ -145,7 +150,7 @@ def keys_library():
 
 
 def score(kernel, tile, queries, targets, scheme, run):
-    """Return the scores of one or two queries, overflows scored again with 32 bits."""
+    """Return the scores of one or two queries, those in doubt scored again with 32 bits."""
     pieces = cut(targets, run.window, run.overlap)
     scores = [exact(np.zeros(len(targets), np.int32)) for _ in range(2)]
     lists = launch(kernel, tile, queries, pieces, scheme, scores, run)
@@ -200,6 +205,8 @@ def launch(kernel, tile, queries, pieces, scheme, scores, run, listed=None):
     search["border_rows"] = border_rows
     search["gap_first"], search["gap_next"] = scheme.gap_first, scheme.gap_next
     search["limit"] = kernel.limit(largest_of(queries, scheme))
+    if run.cutoff is not None:
+        search["cutoff"], search["sparse_words"] = run.cutoff, run.sparse_words
     library(kernel, tile, run.sanitized)(
         "run",
         search,

@@ -37,6 +37,8 @@ SEARCH = np.dtype(
         ("gap_first", "i4"),
         ("gap_next", "i4"),
         ("limit", "i4"),
+        ("cutoff", "i4"),
+        ("sparse_words", "u4"),
     ],
     align=True,
 )
@@ -70,14 +72,18 @@ class Numbers:
         The whole numbers that they hold.
     capabilities
         Compute capabilities for which they are meant, ten times: from the first, below the second.
+    sparse
+        Whether kernels look less often at the best score where only those that reach a cutoff are
+        wanted.
     """
 
     lowest: int
     highest: int
     capabilities: tuple[int, int]
+    sparse: bool = False
 
 
-S16 = Numbers(-(1 << 15), (1 << 15) - 1, (90, 1000))
+S16 = Numbers(-(1 << 15), (1 << 15) - 1, (90, 1000), sparse=True)
 HALF = Numbers(-(1 << 11), 1 << 11, (75, 90))
 S32 = Numbers(-(1 << 30), (1 << 31) - 1, (75, 1000))
 
@@ -210,7 +216,12 @@ KERNELS = {
 
 
 def choose(
-    kernel: Kernel, capability: int, query_length: int, mean_length: float, shared_bytes: int
+    kernel: Kernel,
+    capability: int,
+    query_length: int,
+    mean_length: float,
+    shared_bytes: int,
+    lanes: tuple[int, ...] = LANES,
 ) -> Tile:
     """Return the tile with which a query is done soonest.
 
@@ -229,6 +240,8 @@ def choose(
         Residues of a target, on average.
     shared_bytes
         Shared memory that a CTA can have there.
+    lanes
+        The lanes that a tile may have. With more of them a target by itself is done sooner.
 
     Examples
     --------
@@ -237,13 +250,16 @@ def choose(
     """
 
     def cost(tile: Tile) -> tuple[float, int]:
-        lanes, columns, _ = tile
-        tiles = max(-(-query_length // (lanes * columns)), 1)
-        row = columns + ROW_COLUMNS + (BORDER_COLUMNS if tiles > 1 else 0)
-        return tiles * lanes * row * (mean_length + lanes), tiles
+        tiles = max(-(-query_length // (tile.lanes * tile.columns)), 1)
+        row = tile.columns + ROW_COLUMNS + (BORDER_COLUMNS if tiles > 1 else 0)
+        return tiles * tile.lanes * row * (mean_length + tile.lanes), tiles
 
-    tiles = kernel.tiles_on(capability)
-    return min((tile for tile in tiles if kernel.shared_bytes(*tile) <= shared_bytes), key=cost)
+    usable = (
+        tile
+        for tile in kernel.tiles_on(capability)
+        if tile.lanes in lanes and kernel.shared_bytes(*tile) <= shared_bytes
+    )
+    return min(usable, key=cost)
 
 
 def sources() -> Path:

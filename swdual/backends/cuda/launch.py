@@ -2,7 +2,9 @@
 
 A launch is a kernel over all pieces, then `q1_s32` over those whose score 16 bits do not hold,
 then, where only the best are wanted, `keys`, which gathers them. All of it is queued at once: how
-many pieces are to be scored again only the card knows.
+many pieces are to be scored again only the card knows. Where only the best are wanted, the first
+kernel may be sparse (see ``kernels/README.md``); with several tiles, `q1_s32` then scores again all
+that may be among them.
 """
 
 from __future__ import annotations
@@ -17,7 +19,15 @@ from numpy.typing import NDArray
 from swdual.backend import MAX_SCORE
 from swdual.backends.cuda import pieces
 from swdual.backends.cuda.card import Buffer, Card, Event, Program
-from swdual.backends.cuda.kernels import BORDER_BYTES, KERNELS, SEARCH, Kernel, Tile, choose
+from swdual.backends.cuda.kernels import (
+    BORDER_BYTES,
+    KERNELS,
+    LANES,
+    SEARCH,
+    Kernel,
+    Tile,
+    choose,
+)
 from swdual.backends.cuda.memory import CardRegion, OverBudget, Part, Shelf, pad_size
 from swdual.backends.cuda.query import KernelQuery, transpose_scores
 from swdual.backends.cuda.slot import Slot
@@ -26,6 +36,15 @@ from swdual.sequences.scoring import ScoringScheme
 
 UNLIKE = 0.15
 """Part of a pair's cells that may be wasted on the shorter query; with more, each goes alone."""
+
+SPARSE_PART = 32
+"""Part of a launch that a piece to score again may take, which all other groups wait for."""
+
+MANY = 128
+"""Where more than one of so many targets reaches a cutoff, it costs more to score them again."""
+
+MOST_LANES = (max(LANES),)
+"""Of what scores pieces again: they are few, so that the longest of them decides."""
 
 WARP = 32
 """Threads of the smallest CTA."""
@@ -98,6 +117,7 @@ class Launcher:
         self._widest = KERNELS["q1_s32"]
         self._matrix = shelf.keep(transpose_scores(scheme.matrix.scores))
         self._border: Buffer | None = None
+        self._low_cutoff = 0
 
     def max_score(self, query: KernelQuery, longest: int) -> int:
         """Return an upper bound of the scores of a query.
@@ -173,6 +193,9 @@ class Launcher:
         slot.lay_out([query.lay_out() for query in queries], len(lengths), work.pieces)
         region = shelf.hold(part.stretch)
         limit = kernel.limit(max(self._largest(query) for query in queries))
+        kernel_cutoff, sparse_words = self._find_cutoff(
+            kernel, tile, longest_query, lengths, cutoff
+        )
         search = self._search(slot, queries, work)
         search["residues"] = region.buffer.address
         search["limit"] = limit
@@ -180,8 +203,9 @@ class Launcher:
         runs += [
             self._again(slot, number, query, search, work, lengths)
             for number, query in enumerate(queries)
-            if self.max_score(query, int(lengths[0])) >= limit
+            if sparse_words or self.max_score(query, int(lengths[0])) >= limit
         ]
+        search["cutoff"], search["sparse_words"] = kernel_cutoff, sparse_words
         border = self._border_of(max(run.scratch for run in runs))
         stream = self._stream
         for resource in (region, work.region, self._matrix):
@@ -220,6 +244,28 @@ class Launcher:
     def _tile(self, kernel: Kernel, query_length: int, lengths: NDArray[np.uint32]) -> Tile:
         mean_length = float(lengths.mean())
         return choose(kernel, self._capability, query_length, mean_length, self._card.shared_bytes)
+
+    def learn(self, cutoff: int, found: int, targets: int) -> None:
+        """Take note of how many of some targets reach a cutoff: sparse kernels pay if few do."""
+        many = found * MANY > targets
+        self._low_cutoff = cutoff if many else min(self._low_cutoff, cutoff - 1)
+
+    def _find_cutoff(
+        self,
+        kernel: Kernel,
+        tile: Tile,
+        query_length: int,
+        lengths: NDArray[np.uint32],
+        cutoff: int | None,
+    ) -> tuple[int, int]:
+        """Return the cutoff for a kernel and the most words of its sparse pieces; 0 for none."""
+        if not kernel.numbers.sparse or cutoff is None or cutoff <= self._low_cutoff:
+            return 0, 0
+        words = 0
+        if query_length > tile.lanes * tile.columns:
+            groups = self._card.processors * _granule(kernel, tile, tile.threads)
+            words = int(lengths.sum(dtype=np.int64)) // (4 * SPARSE_PART * groups)
+        return min(cutoff, MAX_SCORE), words
 
     def fetch_scores(self, slot: Slot) -> None:
         """Fetch all scores of a launch that was to fetch keys."""
@@ -285,9 +331,10 @@ class Launcher:
         work: TargetTables,
         lengths: NDArray[np.uint32],
     ) -> KernelRun:
-        """Return the run over the pieces of a query that did not fit 16 bits."""
+        """Return the run over the pieces of a query that did not fit 16 bits, or may be wanted."""
         kernel = self._widest
-        tile = self._tile(kernel, len(query), lengths)
+        about = self._capability, len(query), float(lengths.mean()), self._card.shared_bytes
+        tile = choose(kernel, *about, MOST_LANES)
         again = search.copy()
         again["queries"][0] = search["queries"][number]
         again["tables"][0] = search["tables"][number]
