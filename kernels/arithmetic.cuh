@@ -27,7 +27,8 @@ static __device__ __forceinline__ unsigned int hidden(unsigned int a)
     return a;
 }
 
-static __device__ __forceinline__ const char* hidden(const uint4* shared)
+template <class Words>
+static __device__ __forceinline__ const char* hidden(const Words* shared)
 {
 #ifdef SWDUAL_HOST
     return reinterpret_cast<const char*>(shared);

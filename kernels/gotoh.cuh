@@ -16,8 +16,8 @@
 // Together they have seen all columns in all rows but the last, and each lane goes on for at least
 // one row behind the last residue.
 //
-// Where only scores that reach a cutoff are wanted, a sparse fill looks in every fourth row only, at F
-// after that row. F[i+1][j] is at least G[i][j], and falls by at most `next` a row:
+// Where only scores that reach a cutoff are wanted, a sparse fill looks in every fourth row only,
+// at F after that row. F[i+1][j] is at least G[i][j], and falls by at most `next` a row:
 //
 //     row 0   G ----------.         F >= G - 3 next
 //     row 1      G -------|--.      F >= G - 2 next
@@ -87,11 +87,13 @@ template <class Profile> struct Lane {
             G[j] = F[j] = gap.first;
     }
 
-    // One row; `left` is G, and E that of the column before the first, as its neighbour had them.
+    // One row; `left` is G, and E that of the column before the first, as its neighbour had them;
+    // `scores` and `halves` are what the profile reads from.
     // With SPARSE the best is looked at in the `last` of four rows only.
     template <bool SPARSE>
     __device__ __forceinline__ void row(const char* const (&scores)[Profile::TARGETS],
-        unsigned int left, const Gap<Number>& gap, bool last)
+        const char* const (&halves)[Profile::TARGETS], unsigned int left, const Gap<Number>& gap,
+        bool last)
     {
         unsigned int diagonal = corner;
         corner = left;
@@ -99,9 +101,9 @@ template <class Profile> struct Lane {
 #pragma unroll
         for (int j = 0; j < COLUMNS; j += 4) {
             unsigned int four[4];
-            profile.read(scores, j, four);
+            profile.read(scores, halves, j, four);
 #pragma unroll
-            for (int k = 0; k < 4; ++k) {
+            for (int k = 0; k < 4 && j + k < COLUMNS; ++k) {
                 const unsigned int e = E, f = F[j + k];
                 const unsigned int h = Number::cell(diagonal, four[k], e, f);
                 diagonal = G[j + k];
@@ -134,6 +136,7 @@ static __device__ __forceinline__ unsigned int fill(
     constexpr int LANES = Profile::LANES;
     const unsigned int lane = threadIdx.x % LANES;
     const char* const scores = hidden(profile + lane);
+    const char* const half_scores = hidden(reinterpret_cast<const uint2*>(profile) + lane);
     const unsigned int turn = 0x3210 + (4 - lane % 4) % 4 * 0x1111;
 
     // The first lane has no neighbour: it multiplies what it is given by 0 and adds the edge. That
@@ -162,17 +165,19 @@ static __device__ __forceinline__ unsigned int fill(
             codes[target] = residues[target].four(words, ahead - steps, turn);
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
-            const char* rows[Profile::TARGETS];
+            const char *rows[Profile::TARGETS], *halves[Profile::TARGETS];
 #pragma unroll
-            for (int target = 0; target < Profile::TARGETS; ++target)
-                rows[target] =
-                    scores + __byte_perm(codes[target], 0, 0x4440 + k) * Profile::ROW_BYTES;
+            for (int target = 0; target < Profile::TARGETS; ++target) {
+                const unsigned int code = __byte_perm(codes[target], 0, 0x4440 + k);
+                rows[target] = scores + code * Profile::ROW_BYTES;
+                halves[target] = half_scores + code * Profile::ROW_BYTES;
+            }
             const unsigned int left =
                 __shfl_up_sync(FULL_WARP, state.G[Profile::COLUMNS - 1], 1, LANES) * inner + edge.x;
             state.E = __shfl_up_sync(FULL_WARP, state.E, 1, LANES) * inner + edge.y;
             if (BORDER && reads)
                 edge = border[k + 1];
-            state.template row<SPARSE>(rows, left, gap, k == 3);
+            state.template row<SPARSE>(rows, halves, left, gap, k == 3);
             if (BORDER && writes)
                 border[k] = make_uint2(state.G[Profile::COLUMNS - 1], state.E);
         }

@@ -198,8 +198,10 @@ def check(kernel, tile, queries, targets, scheme, run=USUAL):
         limit = kernel.limit(largest_of(queries, scheme))
         must = may = expected >= limit
     if sparse and max(map(len, queries)) > tile.lanes * tile.columns:
-        short = np.array([run.window or len(target) <= 4 * run.sparse_words for target in targets])
-        may = may | short & (expected >= min(run.cutoff, limit) - 3 * scheme.gap_next)
+        short = np.array([len(target) <= 4 * run.sparse_words for target in targets])
+        may = may | (short | (run.window is not None)) & (
+            expected >= min(run.cutoff, limit) - 3 * scheme.gap_next
+        )
         if run.sparse_words == EVERY:
             must = must | (expected >= run.cutoff)
     for k, rescued in enumerate(found.rescued):

@@ -19,15 +19,7 @@ from numpy.typing import NDArray
 from swdual.backend import MAX_SCORE
 from swdual.backends.cuda import pieces
 from swdual.backends.cuda.card import Buffer, Card, Event, Program
-from swdual.backends.cuda.kernels import (
-    BORDER_BYTES,
-    KERNELS,
-    LANES,
-    SEARCH,
-    Kernel,
-    Tile,
-    choose,
-)
+from swdual.backends.cuda.kernels import BORDER_BYTES, KERNELS, SEARCH, Kernel, Tile, choose
 from swdual.backends.cuda.memory import CardRegion, OverBudget, Part, Shelf, pad_size
 from swdual.backends.cuda.query import KernelQuery, transpose_scores
 from swdual.backends.cuda.slot import Slot
@@ -42,9 +34,6 @@ SPARSE_PART = 32
 
 MANY = 128
 """Where more than one of so many targets reaches a cutoff, it costs more to score them again."""
-
-MOST_LANES = (max(LANES),)
-"""Of what scores pieces again: they are few, so that the longest of them decides."""
 
 WARP = 32
 """Threads of the smallest CTA."""
@@ -333,8 +322,9 @@ class Launcher:
     ) -> KernelRun:
         """Return the run over the pieces of a query that did not fit 16 bits, or may be wanted."""
         kernel = self._widest
+        # Such pieces are few, so that the longest of them decides.
         about = self._capability, len(query), float(lengths.mean()), self._card.shared_bytes
-        tile = choose(kernel, *about, MOST_LANES)
+        tile = choose(kernel, *about, alone=True)
         again = search.copy()
         again["queries"][0] = search["queries"][number]
         again["tables"][0] = search["tables"][number]
