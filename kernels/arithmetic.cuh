@@ -2,13 +2,14 @@
 //
 //   HALVES               scores in a register; they never mix
 //   LIMITED              whether a score may be too large
+//   SPARSE               whether the best may be looked at in every fourth row only (gotoh.cuh)
 //   LOWEST               no score of a pair of residues lies below it, or is cut to it
 //   pack(low, high)      a register of these numbers
 //   number(a, half)      one of them again
 //   add(a, b)            a + b
 //   cell(d, s, e, f)     max(0, d + s, e, f)
 //   raise(a, b, c)       max(a + b, c)
-//   highest(a, b)        max(a, b)
+//   highest(a, b)        max(a, b); with SPARSE also of three
 //   watch(best, e, f, g_left, g)
 //                        `best` raised to what stands for a cell and the one to its left: either
 //                        their G, or this cell's E and F (gotoh.cuh tells why that is enough)
@@ -26,7 +27,8 @@ static __device__ __forceinline__ unsigned int hidden(unsigned int a)
     return a;
 }
 
-static __device__ __forceinline__ const char* hidden(const uint4* shared)
+template <class Words>
+static __device__ __forceinline__ const char* hidden(const Words* shared)
 {
 #ifdef SWDUAL_HOST
     return reinterpret_cast<const char*>(shared);
@@ -39,7 +41,7 @@ static __device__ __forceinline__ const char* hidden(const uint4* shared)
 // Whole numbers of 16 bits, for compute capability 9.0 and later.
 struct S16 {
     static constexpr int HALVES = 2;
-    static constexpr bool LIMITED = true;
+    static constexpr bool LIMITED = true, SPARSE = true;
     static constexpr int LOWEST = -32768;
 
     static __device__ __forceinline__ unsigned int pack(int low, int high)
@@ -68,17 +70,22 @@ struct S16 {
     {
         return __vmaxs2(a, b);
     }
+    static __device__ __forceinline__ unsigned int highest(
+        unsigned int a, unsigned int b, unsigned int c)
+    {
+        return __vimax3_s16x2(a, b, c);
+    }
     static __device__ __forceinline__ unsigned int watch(
         unsigned int best, unsigned int, unsigned int, unsigned int g_left, unsigned int g)
     {
-        return __vimax3_s16x2(best, g_left, g);
+        return highest(best, g_left, g);
     }
 };
 
 // Whole numbers of 32 bits, one in a register, for every card.
 struct S32 {
     static constexpr int HALVES = 1;
-    static constexpr bool LIMITED = false;
+    static constexpr bool LIMITED = false, SPARSE = false;
     static constexpr int LOWEST = -(1 << 30);
 
     static __device__ __forceinline__ unsigned int pack(int low, int)
@@ -186,7 +193,7 @@ static __device__ __forceinline__ unsigned int half2_fma_relu(
 // Whole numbers up to 2048 in half precision, for compute capability 7.5 to 8.9.
 struct Half {
     static constexpr int HALVES = 2;
-    static constexpr bool LIMITED = true;
+    static constexpr bool LIMITED = true, SPARSE = false;
     static constexpr int LOWEST = -2048;
     static constexpr unsigned int ONES = 0x3c003c00;
 

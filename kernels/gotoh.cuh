@@ -15,9 +15,22 @@
 // E[i][j] is at least G[i][j-1], F[i][j] at least G[i-1][j], and no E or F is larger than every G.
 // Together they have seen all columns in all rows but the last, and each lane goes on for at least
 // one row behind the last residue.
+//
+// Where only scores that reach a cutoff are wanted, a sparse fill looks in every fourth row only,
+// at F after that row. F[i+1][j] is at least G[i][j], and falls by at most `next` a row:
+//
+//     row 0   G ----------.         F >= G - 3 next
+//     row 1      G -------|--.      F >= G - 2 next
+//     row 2         G ----|--|--.   F >= G - next
+//     row 3            G -|--|--|-. F >= G        <- best = max(best, F)
+//
+// No F is larger than every G. So what is seen of the best is at most 3 `next` too small, whatever
+// the rows begin with, and for each lane, because all of its rows are in some step of four.
 #pragma once
 #include "arithmetic.cuh"
 #include "search.cuh"
+
+constexpr int SPARSE_LOSS = 3; // times `next`: by so much a sparse fill may see the best too small
 
 constexpr unsigned int FULL_WARP = 0xffffffffu;
 constexpr unsigned int FOUR_PADS = PAD * 0x01010101u;
@@ -74,9 +87,13 @@ template <class Profile> struct Lane {
             G[j] = F[j] = gap.first;
     }
 
-    // One row; `left` is G, and E that of the column before the first, as its neighbour had them.
-    __device__ __forceinline__ void row(
-        const char* const (&scores)[Profile::TARGETS], unsigned int left, const Gap<Number>& gap)
+    // One row; `left` is G, and E that of the column before the first, as its neighbour had them;
+    // `scores` and `halves` are what the profile reads from.
+    // With SPARSE the best is looked at in the `last` of four rows only.
+    template <bool SPARSE>
+    __device__ __forceinline__ void row(const char* const (&scores)[Profile::TARGETS],
+        const char* const (&halves)[Profile::TARGETS], unsigned int left, const Gap<Number>& gap,
+        bool last)
     {
         unsigned int diagonal = corner;
         corner = left;
@@ -84,17 +101,21 @@ template <class Profile> struct Lane {
 #pragma unroll
         for (int j = 0; j < COLUMNS; j += 4) {
             unsigned int four[4];
-            profile.read(scores, j, four);
+            profile.read(scores, halves, j, four);
 #pragma unroll
-            for (int k = 0; k < 4; ++k) {
+            for (int k = 0; k < 4 && j + k < COLUMNS; ++k) {
                 const unsigned int e = E, f = F[j + k];
                 const unsigned int h = Number::cell(diagonal, four[k], e, f);
                 diagonal = G[j + k];
                 G[j + k] = Number::add(h, gap.first);
                 E = Number::raise(e, gap.next, G[j + k]);
                 F[j + k] = Number::raise(f, gap.next, G[j + k]);
-                if (k % 2)
+                if constexpr (SPARSE) {
+                    if (last && k % 2)
+                        best = Number::highest(best, F[j + k - 1], F[j + k]);
+                } else if (k % 2) {
                     best = Number::watch(best, e, f, G[j + k - 1], G[j + k]);
+                }
             }
         }
     }
@@ -106,7 +127,7 @@ template <class Profile> struct Lane {
 // rows before the piece's first for the last lane, and so on). The lane that `writes`, the last,
 // leaves there G and E behind its last column; the one that `reads`, the first, has taken over what
 // the tile before left: it is LANES rows ahead of the other, so that one place serves both.
-template <class Profile, bool BORDER>
+template <class Profile, bool BORDER, bool SPARSE>
 static __device__ __forceinline__ unsigned int fill(
     const uint4* profile, const Search& search, Residues (&residues)[Profile::TARGETS],
     unsigned int longest, const Gap<typename Profile::Number>& gap, unsigned int best,
@@ -115,6 +136,7 @@ static __device__ __forceinline__ unsigned int fill(
     constexpr int LANES = Profile::LANES;
     const unsigned int lane = threadIdx.x % LANES;
     const char* const scores = hidden(profile + lane);
+    const char* const half_scores = hidden(reinterpret_cast<const uint2*>(profile) + lane);
     const unsigned int turn = 0x3210 + (4 - lane % 4) % 4 * 0x1111;
 
     // The first lane has no neighbour: it multiplies what it is given by 0 and adds the edge. That
@@ -143,17 +165,19 @@ static __device__ __forceinline__ unsigned int fill(
             codes[target] = residues[target].four(words, ahead - steps, turn);
 #pragma unroll
         for (int k = 0; k < 4; ++k) {
-            const char* rows[Profile::TARGETS];
+            const char *rows[Profile::TARGETS], *halves[Profile::TARGETS];
 #pragma unroll
-            for (int target = 0; target < Profile::TARGETS; ++target)
-                rows[target] =
-                    scores + __byte_perm(codes[target], 0, 0x4440 + k) * Profile::ROW_BYTES;
+            for (int target = 0; target < Profile::TARGETS; ++target) {
+                const unsigned int code = __byte_perm(codes[target], 0, 0x4440 + k);
+                rows[target] = scores + code * Profile::ROW_BYTES;
+                halves[target] = half_scores + code * Profile::ROW_BYTES;
+            }
             const unsigned int left =
                 __shfl_up_sync(FULL_WARP, state.G[Profile::COLUMNS - 1], 1, LANES) * inner + edge.x;
             state.E = __shfl_up_sync(FULL_WARP, state.E, 1, LANES) * inner + edge.y;
             if (BORDER && reads)
                 edge = border[k + 1];
-            state.row(rows, left, gap);
+            state.template row<SPARSE>(rows, halves, left, gap, k == 3);
             if (BORDER && writes)
                 border[k] = make_uint2(state.G[Profile::COLUMNS - 1], state.E);
         }

@@ -4,6 +4,8 @@
 // l * COLUMNS on. A profile has a row for each code, cut into blocks of 16 bytes a lane: all lanes'
 // first blocks, then all lanes' second blocks, and so on. Eight lanes side by side read 128
 // consecutive bytes at a time, so that they never meet in a bank, whatever codes they look up.
+// Where COLUMNS is not a multiple of four, the last two columns are blocks of 8 bytes, which 16
+// lanes read at a time: with LANES = 8 two groups may meet, and wait as long as for 16 bytes.
 #pragma once
 #include "arithmetic.cuh"
 #include "search.cuh"
@@ -28,26 +30,37 @@ template <class Number_, int LANES_, int COLUMNS_> struct QueryProfile {
     using Number = Number_;
     static constexpr int LANES = LANES_, COLUMNS = COLUMNS_, WIDTH = LANES * COLUMNS;
     static constexpr int QUERIES = Number::HALVES, TARGETS = 1;
-    static constexpr int ROW_BYTES = COLUMNS / 4 * LANES * 16;
+    static constexpr int HALVES_AT = COLUMNS / 4 * LANES * 16;
+    static constexpr int ROW_BYTES = COLUMNS * LANES * 4;
 
     static __device__ __forceinline__ void build(
         uint4* profile, const Search& search, unsigned int first_column)
     {
         unsigned int* const words = reinterpret_cast<unsigned int*>(profile);
         for (int i = threadIdx.x; i < CODES * ROW_BYTES / 4; i += blockDim.x) {
-            const int code = i / (ROW_BYTES / 4), block = i / 4 % (ROW_BYTES / 16);
-            const unsigned int column =
-                first_column + block % LANES * COLUMNS + block / LANES * 4 + i % 4;
+            const int code = i / (ROW_BYTES / 4), at = i % (ROW_BYTES / 4);
+            const bool half = at >= HALVES_AT / 4;
+            const int lane = half ? (at - HALVES_AT / 4) / 2 : at / 4 % LANES;
+            const int place = half ? COLUMNS - 2 + at % 2 : at / (4 * LANES) * 4 + at % 4;
+            const unsigned int column = first_column + lane * COLUMNS + place;
             const int low = score_of<Number>(search, 0, column, code);
             words[i] = Number::pack(
                 low, QUERIES == 2 ? score_of<Number>(search, 1, column, code) : 0);
         }
     }
 
-    // Sets `scores` to those of columns `column` to `column + 3`, a multiple of four.
-    __device__ __forceinline__ void read(
-        const char* const (&rows)[TARGETS], int column, unsigned int (&scores)[4])
+    // Sets `scores` to those of columns `column` to `column + 3`, a multiple of four, or to
+    // `column + 1` at the end. Of each target `rows` is where the lane's first block of 16 bytes is
+    // for the row's code, and `halves` where its block of 8 bytes would be if it were the first.
+    __device__ __forceinline__ void read(const char* const (&rows)[TARGETS],
+        const char* const (&halves)[TARGETS], int column, unsigned int (&scores)[4])
     {
+        if (column + 4 > COLUMNS) {
+            const uint2 a = *reinterpret_cast<const uint2*>(halves[0] + HALVES_AT);
+            scores[0] = a.x;
+            scores[1] = a.y;
+            return;
+        }
         const uint4 a = *reinterpret_cast<const uint4*>(rows[0] + column / 4 * LANES * 16);
         scores[0] = a.x;
         scores[1] = a.y;
@@ -56,16 +69,20 @@ template <class Number_, int LANES_, int COLUMNS_> struct QueryProfile {
     }
 };
 
-// One query against two targets, whose scores are put together when they are read. The last eight
-// columns lie two in a word and are picked out by byte permutations, on the pipe of the maxima. The
-// others have a word each, which takes twice the reads, and are put together by multiplications.
-// So neither the pipe nor the shared memory has to wait long for the other.
+// One query against two targets, whose scores are put together when they are read. Eight columns
+// lie two in a word and are picked out by byte permutations, on the pipe of the maxima. The others
+// have a word each, which takes twice the reads, and are put together by multiplications. So
+// neither the pipe nor the shared memory has to wait long for the other. Of 22 columns:
+//
+//     columns 0-3, 4-7, 8-11: a word each | 12-19: two in a word | 20, 21: a word each, 8 bytes
+//                                           ^ SINGLE               ^ PACKED_END
 template <class Number_, int LANES_, int COLUMNS_> struct PairProfile {
     using Number = Number_;
     static constexpr int LANES = LANES_, COLUMNS = COLUMNS_, WIDTH = LANES * COLUMNS;
     static constexpr int QUERIES = 1, TARGETS = 2;
-    static constexpr int SINGLE = COLUMNS - 8;
-    static constexpr int ROW_BYTES = (SINGLE / 4 + 1) * LANES * 16;
+    static constexpr int SINGLE = COLUMNS / 4 * 4 - 8, PACKED_END = SINGLE + 8;
+    static constexpr int HALVES_AT = (SINGLE / 4 + 1) * LANES * 16;
+    static constexpr int ROW_BYTES = HALVES_AT + (COLUMNS % 4 ? LANES * 8 : 0);
 
     uint4 blocks[TARGETS];
 
@@ -74,18 +91,28 @@ template <class Number_, int LANES_, int COLUMNS_> struct PairProfile {
     {
         unsigned int* const words = reinterpret_cast<unsigned int*>(profile);
         for (int i = threadIdx.x; i < CODES * ROW_BYTES / 4; i += blockDim.x) {
-            const int code = i / (ROW_BYTES / 4), block = i / 4 % (ROW_BYTES / 16);
-            const int word = block / LANES * 4 + i % 4;
-            const int low = word < SINGLE ? word : 2 * word - SINGLE;
-            const unsigned int first = first_column + block % LANES * COLUMNS;
-            words[i] = Number::pack(score_of<Number>(search, 0, first + low, code),
-                word < SINGLE ? 0 : score_of<Number>(search, 0, first + low + 1, code));
+            const int code = i / (ROW_BYTES / 4), at = i % (ROW_BYTES / 4);
+            const bool half = at >= HALVES_AT / 4;
+            const int lane = half ? (at - HALVES_AT / 4) / 2 : at / 4 % LANES;
+            const int word = at / (4 * LANES) * 4 + at % 4;
+            const bool packed = !half && word >= SINGLE;
+            const int low = half ? PACKED_END + at % 2 : packed ? 2 * word - SINGLE : word;
+            const unsigned int column = first_column + lane * COLUMNS + low;
+            words[i] = Number::pack(score_of<Number>(search, 0, column, code),
+                packed ? score_of<Number>(search, 0, column + 1, code) : 0);
         }
     }
 
-    __device__ __forceinline__ void read(
-        const char* const (&rows)[TARGETS], int column, unsigned int (&scores)[4])
+    __device__ __forceinline__ void read(const char* const (&rows)[TARGETS],
+        const char* const (&halves)[TARGETS], int column, unsigned int (&scores)[4])
     {
+        if (column == PACKED_END) {
+            const uint2 a = *reinterpret_cast<const uint2*>(halves[0] + HALVES_AT);
+            const uint2 b = *reinterpret_cast<const uint2*>(halves[1] + HALVES_AT);
+            scores[0] = b.x * 0x10000 + a.x;
+            scores[1] = b.y * 0x10000 + a.y;
+            return;
+        }
         if (column <= SINGLE)
             for (int target = 0; target < TARGETS; ++target)
                 blocks[target] =

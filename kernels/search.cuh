@@ -25,6 +25,8 @@ struct Search {
     unsigned int query_lengths[2];
     int gap_first, gap_next;
     int limit;
+    int cutoff;
+    unsigned int sparse_words;
 };
 
 #ifndef SWDUAL_HOST

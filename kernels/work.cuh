@@ -78,9 +78,18 @@ template <class Profile> struct Group {
         return highest_of_warp(max(residues[0].count, residues[TARGETS - 1].count));
     }
 
+    // The lowest G of a score that is not to be taken as it is: it may be wrong, or it is from a
+    // sparse fill, and the true one may reach the cutoff, or be wrong.
+    __device__ __forceinline__ int doubtful(bool sparse) const
+    {
+        const int score = sparse
+            ? min(search.limit, search.cutoff) - SPARSE_LOSS * search.gap_next : search.limit;
+        return score - search.gap_first;
+    }
+
     // Writes down the best scores of the group, which are G. It is compared before gap_first is
     // added: an infinite one, which half precision may have, is the largest int.
-    __device__ __forceinline__ void report(unsigned int best) const
+    __device__ __forceinline__ void report(unsigned int best, bool sparse) const
     {
 #pragma unroll
         for (int half = 0; half < Number::HALVES; ++half) {
@@ -89,7 +98,7 @@ template <class Profile> struct Group {
                 continue;
             const unsigned int piece = piece_at(search, place + target);
             const int g = Number::number(best, half);
-            if (Number::LIMITED && g >= search.limit - search.gap_first)
+            if (Number::LIMITED && g >= doubtful(sparse))
                 search.rescue[query][atomicAdd(&search.rescue_count[query], 1u)] = piece;
             else if (g > -search.gap_first)
                 atomicMax(&search.scores[query][search.piece_targets[piece]],
@@ -108,11 +117,28 @@ static __device__ __forceinline__ unsigned int highest_of_group(unsigned int bes
     return best;
 }
 
+// Fills a tile, and looks at the best in every row, or if `sparse` in every fourth.
+template <class Profile, bool BORDER>
+static __device__ __forceinline__ unsigned int fill(
+    bool sparse, const uint4* profile, const Search& search,
+    Residues (&residues)[Profile::TARGETS], unsigned int longest,
+    const Gap<typename Profile::Number>& gap, unsigned int best, uint2* border, bool reads,
+    bool writes)
+{
+    if constexpr (Profile::Number::SPARSE)
+        if (sparse)
+            return fill<Profile, BORDER, true>(
+                profile, search, residues, longest, gap, best, border, reads, writes);
+    return fill<Profile, BORDER, false>(
+        profile, search, residues, longest, gap, best, border, reads, writes);
+}
+
 template <class Profile>
 static __device__ __forceinline__ void search_in_one_tile(const Search& search, uint4* profile)
 {
+    using Number = typename Profile::Number;
     constexpr unsigned int PIECES = WARP / Profile::LANES * Profile::TARGETS;
-    const Gap<typename Profile::Number> gap(search.gap_first, search.gap_next);
+    const Gap<Number> gap(search.gap_first, search.gap_next);
     Profile::build(profile, search, 0);
     __syncthreads();
     for (;;) {
@@ -124,12 +150,22 @@ static __device__ __forceinline__ void search_in_one_tile(const Search& search, 
         if (place >= end)
             return;
         Group<Profile> group(search, place, end);
-        const unsigned int best =
-            fill<Profile, false>(profile, search, group.residues, group.longest(), gap, gap.first,
-                nullptr, false, false);
-        const unsigned int highest = highest_of_group<Profile>(best);
+        unsigned int highest = 0;
+        bool exact = !Number::SPARSE || search.cutoff == 0;
+        if (!exact) {
+            const unsigned int best = fill<Profile, false>(true, profile, search, group.residues,
+                group.longest(), gap, gap.first, nullptr, false, false);
+            highest = highest_of_group<Profile>(best);
+            const int g = max(Number::number(highest, 0), Number::number(highest, 1));
+            exact = highest_of_warp(g >= group.doubtful(true));
+        }
+        if (exact) {
+            const unsigned int best = fill<Profile, false>(false, profile, search, group.residues,
+                group.longest(), gap, gap.first, nullptr, false, false);
+            highest = highest_of_group<Profile>(best);
+        }
         if (threadIdx.x % Profile::LANES == 0)
-            group.report(highest);
+            group.report(highest, false);
     }
 }
 
@@ -163,9 +199,10 @@ template <class Profile>
 static __device__ __forceinline__ void search_in_tiles(
     const Search& search, uint4* profile, unsigned int tiles)
 {
+    using Number = typename Profile::Number;
     constexpr int LANES = Profile::LANES;
     constexpr unsigned int PIECES = WARP / LANES * Profile::TARGETS;
-    const Gap<typename Profile::Number> gap(search.gap_first, search.gap_next);
+    const Gap<Number> gap(search.gap_first, search.gap_next);
     Chunk* const chunk = reinterpret_cast<Chunk*>(profile + CODES * Profile::ROW_BYTES / 16);
     while (draw<Profile>(search, chunk))
         for (unsigned int tile = 0; tile < tiles; ++tile) {
@@ -184,14 +221,16 @@ static __device__ __forceinline__ void search_in_tiles(
                     best = border[0].x;
                 else if (any)
                     border[LANES + 4 * rows + 1 + lane] = make_uint2(gap.first, gap.first);
-                best = fill<Profile, true>(profile, search, group.residues, rows, gap, best,
-                    border + LANES - lane, any && tile > 0 && lane == 0,
-                    any && !last && lane == LANES - 1);
+                const bool sparse = Number::SPARSE && rows <= search.sparse_words;
+                const bool reads = any && tile > 0 && lane == 0;
+                const bool writes = any && !last && lane == LANES - 1;
+                best = fill<Profile, true>(sparse, profile, search, group.residues, rows, gap,
+                    best, border + LANES - lane, reads, writes);
                 best = highest_of_group<Profile>(best);
                 if (lane == 0 && any && !last)
                     border[0].x = best;
                 else if (lane == 0 && any)
-                    group.report(best);
+                    group.report(best, sparse);
             }
         }
 }

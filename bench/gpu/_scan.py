@@ -78,7 +78,9 @@ def limits(
         mean = float(block.lengths.mean())
         for kernel, length in launches:
             tile = choose(kernel, capability, length, mean, card.shared_bytes)
-            operations += seconds(kernel, tile, length, block.lengths, card.processors, hertz)
+            operations += seconds(
+                kernel, tile, length, block.lengths, card.processors, hertz, sparse=True
+            )
     return Limits(operations, memory)
 
 

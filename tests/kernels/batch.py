@@ -16,6 +16,9 @@ from swdual.backends.cuda.kernels import KERNELS, SEARCH, sources
 ALIGNMENT = 16
 GUARD = 64
 PAD = 31
+EVERY = 2**32 - 1
+"""Words of pieces: none is longer."""
+
 NEVER = -(2**30)
 """What a matrix gives for a pair with `PAD`."""
 
@@ -92,7 +95,7 @@ class Pieces:
 
 @dataclass(frozen=True)
 class Run:
-    """How a search is launched."""
+    """How a search is launched; `cutoff` is the lowest score that is wanted, if not all are."""
 
     ctas: int = 2
     seed: int = 0
@@ -101,6 +104,8 @@ class Run:
     window: int | None = None
     overlap: int = 0
     library: Callable = field(default=library, repr=False)
+    cutoff: int | None = None
+    sparse_words: int = EVERY
 
 
 @dataclass(frozen=True)
@@ -164,7 +169,7 @@ def keys_library():
 
 
 def score(kernel, tile, queries, targets, scheme, run):
-    """Return the scores of one or two queries, overflows scored again with 32 bits."""
+    """Return the scores of one or two queries, those in doubt scored again with 32 bits."""
     pieces = cut(targets, run.window, run.overlap)
     scores = [exact(np.zeros(len(targets), np.int32)) for _ in range(2)]
     lists = launch(kernel, tile, queries, pieces, scheme, scores, run)
@@ -219,6 +224,8 @@ def launch(kernel, tile, queries, pieces, scheme, scores, run, listed=None):
     search["border_rows"] = border_rows
     search["gap_first"], search["gap_next"] = scheme.gap_first, scheme.gap_next
     search["limit"] = kernel.limit(largest_of(queries, scheme))
+    if run.cutoff is not None:
+        search["cutoff"], search["sparse_words"] = run.cutoff, run.sparse_words
     run.library(kernel, tile)(
         "run",
         search,

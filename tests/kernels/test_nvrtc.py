@@ -1,12 +1,14 @@
 """Every kernel compiles for every kind of card it is meant for, and stays within its registers.
 
-On compute capability 9.0 that is every tile; elsewhere the widest, which need most registers. With
-the environment variable ``SWDUAL_ALL_TILES`` it is every tile everywhere, which takes minutes.
+On compute capability 9.0 that is tiles of all columns; elsewhere the widest, which need most
+registers. With the environment variable ``SWDUAL_ALL_TILES`` it is every tile everywhere, which
+takes minutes. Older compilers are tried where there are some (`nvrtc`).
 """
 
 from __future__ import annotations
 
 import os
+from itertools import product
 
 import pytest
 
@@ -44,20 +46,33 @@ def name(value):
     return str(getattr(value, "name", value))
 
 
-@pytest.mark.smoke(1)
-@pytest.mark.parametrize(("kernel", "capability"), COMPILED, ids=name)
-def test_a_kernel_compiles_without_a_warning_and_spills_nothing(kernel, capability):
+def check_registers(kernel, capability, compiler=None):
+    """Fail if a tile spills, takes too many registers, or makes the compiler complain."""
     tiles = kernel.tiles_on(capability)
-    if not ALL and capability != 90:
-        tiles = widest(tiles)
+    if not ALL:
+        tiles = nvrtc.representative(tiles) if capability == 90 else widest(tiles)
     expressions = tuple(kernel.expression(*tile) for tile in tiles)
-    build = nvrtc.build(kernel.file, expressions, capability)
+    build = nvrtc.build(kernel.file, expressions, capability, compiler=compiler)
     assert build.warnings == []
     assert len(build.resources) == len(tiles)
     for tile, expression in zip(tiles, expressions, strict=True):
         resources = build.resources[build.names[expression]]
         assert resources.local_bytes == 0, expression
         assert resources.registers <= REGISTERS // tile.threads, expression
+
+
+@pytest.mark.smoke(1)
+@pytest.mark.parametrize(("kernel", "capability"), COMPILED, ids=name)
+def test_a_kernel_compiles_without_a_warning_and_spills_nothing(kernel, capability):
+    check_registers(kernel, capability)
+
+
+@pytest.mark.parametrize("version", nvrtc.PACKAGES)
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=name)
+def test_nothing_is_spilled_by_older_compilers(kernel, version):
+    compiler = nvrtc.find_compiler(version)
+    for _, capability in (pair for pair in COMPILED if pair[0] is kernel):
+        check_registers(kernel, capability, compiler)
 
 
 @pytest.mark.parametrize("capability", [75, 80, 90, 120])
@@ -82,7 +97,7 @@ def test_a_warning_of_the_compiler_is_noticed():
 @pytest.mark.parametrize(("kernel", "capability"), MEANT, ids=name)
 def test_queries_of_all_lengths_have_a_tile_that_fits_the_shared_memory(kernel, capability):
     shared_bytes = SHARED_BYTES[capability] * 1024
-    for length in (1, 100, 500, 1000, 40_000):
-        tile = choose(kernel, capability, length, 350.0, shared_bytes)
+    for length, alone in product((1, 100, 500, 1000, 40_000), (False, True)):
+        tile = choose(kernel, capability, length, 350.0, shared_bytes, alone=alone)
         assert tile in kernel.tiles_on(capability)
         assert kernel.shared_bytes(*tile) <= shared_bytes

@@ -37,6 +37,8 @@ SEARCH = np.dtype(
         ("gap_first", "i4"),
         ("gap_next", "i4"),
         ("limit", "i4"),
+        ("cutoff", "i4"),
+        ("sparse_words", "u4"),
     ],
     align=True,
 )
@@ -49,7 +51,7 @@ ROW_COLUMNS, BORDER_COLUMNS = 2, 1
 """What a row costs besides its columns, and what its border costs, both in columns."""
 
 LANES = (8, 16, 32)
-COLUMNS = (16, 20, 24, 28, 32)
+COLUMNS = range(16, 33, 2)
 
 
 class Tile(NamedTuple):
@@ -70,14 +72,18 @@ class Numbers:
         The whole numbers that they hold.
     capabilities
         Compute capabilities for which they are meant, ten times: from the first, below the second.
+    sparse
+        Whether kernels look less often at the best score where only those that reach a cutoff are
+        wanted.
     """
 
     lowest: int
     highest: int
     capabilities: tuple[int, int]
+    sparse: bool = False
 
 
-S16 = Numbers(-(1 << 15), (1 << 15) - 1, (90, 1000))
+S16 = Numbers(-(1 << 15), (1 << 15) - 1, (90, 1000), sparse=True)
 HALF = Numbers(-(1 << 11), 1 << 11, (75, 90))
 S32 = Numbers(-(1 << 30), (1 << 31) - 1, (75, 1000))
 
@@ -89,15 +95,15 @@ class Kernel:
     Parameters
     ----------
     columns
-        The most columns of a lane for which 128 registers a thread are enough, from each compute
-        capability on. There a CTA has 512 threads; with more columns it has 384 and 168 registers.
+        From each compute capability on, the most columns of a lane for which 128 registers a thread
+        are enough, and the most for which 168 are. With the former a CTA has 512 threads, else 384.
     """
 
     name: str
     numbers: Numbers
     queries: int
     targets: int
-    columns: tuple[tuple[int, int], ...]
+    columns: tuple[tuple[int, int, int], ...]
 
     @property
     def file(self) -> str:
@@ -112,14 +118,15 @@ class Kernel:
     def tiles_on(self, capability: int) -> tuple[Tile, ...]:
         """Return the tiles for devices of a compute capability.
 
-        >>> KERNELS["s2_s16"].tiles_on(90)[2:4]
-        (Tile(lanes=8, columns=24, threads=512), Tile(lanes=8, columns=28, threads=384))
+        >>> KERNELS["s2_s16"].tiles_on(90)[4:6]
+        (Tile(lanes=8, columns=24, threads=512), Tile(lanes=8, columns=26, threads=384))
         """
-        most = [most for least, most in self.columns if least <= capability][-1]
+        most, widest = [most for least, *most in self.columns if least <= capability][-1]
         return tuple(
             Tile(lanes, columns, 512 if columns <= most else 384)
             for lanes in LANES
             for columns in COLUMNS
+            if columns <= widest
         )
 
     def expression(self, lanes: int, columns: int, threads: int) -> str:
@@ -148,8 +155,8 @@ class Kernel:
         >>> KERNELS["q2_s16"].shared_bytes(16, 28), KERNELS["s2_s16"].shared_bytes(16, 24)
         (57360, 40976)
         """
-        blocks = columns // 4 - (self.targets - 1)
-        return 16 * (CODES * blocks * lanes + 1)
+        words = columns - 4 * (self.targets - 1)
+        return 4 * CODES * words * lanes + 16
 
     def border_rows(self, tile: Tile, pieces: int, longest: int) -> int:
         """Return the border rows that a CTA needs for a chunk.
@@ -199,18 +206,24 @@ class Kernel:
 KERNELS = {
     kernel.name: kernel
     for kernel in (
-        Kernel("q2_s16", S16, 2, 1, ((90, 32), (100, 28), (120, 24))),
-        Kernel("s2_s16", S16, 1, 2, ((90, 24), (100, 20))),
-        Kernel("q2_h2", HALF, 2, 1, ((75, 28),)),
-        Kernel("s2_h2", HALF, 1, 2, ((75, 24),)),
-        Kernel("q1_s32", S32, 1, 1, ((75, 24), (120, 20))),
+        Kernel("q2_s16", S16, 2, 1, ((90, 32, 32), (100, 28, 32), (120, 24, 32))),
+        Kernel("s2_s16", S16, 1, 2, ((90, 24, 32), (100, 20, 32), (120, 20, 30))),
+        Kernel("q2_h2", HALF, 2, 1, ((75, 28, 32),)),
+        Kernel("s2_h2", HALF, 1, 2, ((75, 24, 32),)),
+        Kernel("q1_s32", S32, 1, 1, ((75, 24, 32), (120, 20, 30))),
     )
 }
 """The kernels by name."""
 
 
 def choose(
-    kernel: Kernel, capability: int, query_length: int, mean_length: float, shared_bytes: int
+    kernel: Kernel,
+    capability: int,
+    query_length: int,
+    mean_length: float,
+    shared_bytes: int,
+    *,
+    alone: bool = False,
 ) -> Tile:
     """Return the tile with which a query is done soonest.
 
@@ -229,18 +242,22 @@ def choose(
         Residues of a target, on average.
     shared_bytes
         Shared memory that a CTA can have there.
+    alone
+        Choose by the time of one target by itself, not of many side by side.
 
     Examples
     --------
     >>> choose(KERNELS["q2_s16"], 90, 448, 350, 232_448)
     Tile(lanes=16, columns=28, threads=512)
+    >>> choose(KERNELS["q1_s32"], 90, 448, 350, 232_448, alone=True)
+    Tile(lanes=32, columns=16, threads=512)
     """
 
     def cost(tile: Tile) -> tuple[float, int]:
-        lanes, columns, _ = tile
-        tiles = max(-(-query_length // (lanes * columns)), 1)
-        row = columns + ROW_COLUMNS + (BORDER_COLUMNS if tiles > 1 else 0)
-        return tiles * lanes * row * (mean_length + lanes), tiles
+        tiles = max(-(-query_length // (tile.lanes * tile.columns)), 1)
+        row = tile.columns + ROW_COLUMNS + (BORDER_COLUMNS if tiles > 1 else 0)
+        threads = 1 if alone else tile.lanes
+        return tiles * threads * row * (mean_length + tile.lanes), tiles
 
     tiles = kernel.tiles_on(capability)
     return min((tile for tile in tiles if kernel.shared_bytes(*tile) <= shared_bytes), key=cost)

@@ -2,7 +2,9 @@
 
 A launch is a kernel over all pieces, then `q1_s32` over those whose score 16 bits do not hold,
 then, where only the best are wanted, `keys`, which gathers them. All of it is queued at once: how
-many pieces are to be scored again only the card knows.
+many pieces are to be scored again only the card knows. Where only the best are wanted, the first
+kernel may be sparse (see ``kernels/README.md``); with several tiles, `q1_s32` then scores again all
+that may be among them.
 """
 
 from __future__ import annotations
@@ -39,6 +41,12 @@ MAX_TILE_COLUMNS = max(LANES) * max(COLUMNS)
 
 UNLIKE = 0.15
 """Part of a pair's cells that may be wasted on the shorter query; with more, each goes alone."""
+
+SPARSE_PART = 32
+"""Part of a launch that a piece to score again may take, which all other groups wait for."""
+
+MANY = 128
+"""Where more than one of so many targets reaches a cutoff, it costs more to score them again."""
 
 KEYS = Program("keys.cu", "keys")
 KEYS_THREADS, MAX_KEYS_CTAS = 256, 1024
@@ -115,6 +123,7 @@ class Launcher:
         self._numbers = shelf.keep(np.arange(shelf.max_targets + 1, dtype=np.uint32))
         self._border: Buffer | None = None
         self._prepared: set[tuple[int, int]] = set()
+        self._low_cutoff = 0
 
     def max_score(self, query: KernelQuery, longest: int) -> int:
         """Return an upper bound of the scores of a query.
@@ -215,6 +224,10 @@ class Launcher:
         work = self._work(kernel, shape, queries, part, region)
         slot.lay_out([query.lay_out() for query in queries], len(lengths), work.pieces)
         limit = kernel.limit(max(self._largest(query) for query in queries))
+        longest_query = max(len(query) for query in queries)
+        kernel_cutoff, sparse_words = self._find_cutoff(
+            kernel, tile, longest_query, lengths, cutoff
+        )
         search = self._search(slot, queries, work)
         search["residues"] = region.addresses[0]
         search["limit"] = limit
@@ -222,8 +235,9 @@ class Launcher:
         runs += [
             self._again(slot, number, query, search, work, lengths)
             for number, query in enumerate(queries)
-            if self.max_score(query, int(lengths[0])) >= limit
+            if sparse_words or self.max_score(query, int(lengths[0])) >= limit
         ]
+        search["cutoff"], search["sparse_words"] = kernel_cutoff, sparse_words
         border = self._border_of(max(run.scratch for run in runs))
         stream = self._stream
         for resource in (region, work.tables, self._matrix, self._numbers):
@@ -301,6 +315,28 @@ class Launcher:
         known = [span for span in spans if span is not None]
         return pieces.round_up(max(known)) if len(known) == len(spans) else None
 
+    def learn(self, cutoff: int, found: int, targets: int) -> None:
+        """Take note of how many of some targets reach a cutoff: sparse kernels pay if few do."""
+        many = found * MANY > targets
+        self._low_cutoff = cutoff if many else min(self._low_cutoff, cutoff - 1)
+
+    def _find_cutoff(
+        self,
+        kernel: Kernel,
+        tile: Tile,
+        query_length: int,
+        lengths: NDArray[np.uint32],
+        cutoff: int | None,
+    ) -> tuple[int, int]:
+        """Return the cutoff for a kernel and the most words of its sparse pieces; 0 for none."""
+        if not kernel.numbers.sparse or cutoff is None or cutoff <= self._low_cutoff:
+            return 0, 0
+        words = 0
+        if query_length > tile.lanes * tile.columns:
+            groups = self._card.processors * _granule(kernel, tile, tile.threads)
+            words = int(lengths.sum(dtype=np.int64)) // (4 * SPARSE_PART * groups)
+        return min(cutoff, MAX_SCORE), words
+
     def fetch_scores(self, slot: Slot) -> None:
         """Fetch all scores of a launch that was to fetch keys."""
         slot.fetch(self._stream, scores=True)
@@ -370,13 +406,15 @@ class Launcher:
         work: PieceTables,
         lengths: NDArray[np.uint32],
     ) -> KernelRun:
-        """Return the run over the pieces of a query that did not fit 16 bits.
+        """Return the run over the pieces of a query that did not fit 16 bits, or may be wanted.
 
         In several tiles, CTAs are small where pieces are few or borders large, so that many CTAs
         have work.
         """
         kernel, ctas = self._widest, self._card.processors
-        tile = self._tile(kernel, len(query), lengths)
+        # Such pieces are few, so that the longest of them decides.
+        about = self._capability, len(query), float(lengths.mean()), self._card.shared_bytes
+        tile = choose(kernel, *about, alone=True)
         several = len(query) > MAX_TILE_COLUMNS
         if several and work.pieces < ctas * _granule(kernel, tile, tile.threads):
             tiles, sizes = self._wide_tiles(kernel, tile), np.minimum(lengths, work.longest)

@@ -40,7 +40,10 @@ LOWER = 0.75
 
 
 class PartScores(NamedTuple):
-    """All scores of some targets, or those that reach a score cutoff and the targets' places."""
+    """All scores of some targets, or those that reach a score cutoff and the targets' places.
+
+    Scores below the cutoff may be too small.
+    """
 
     scores: NDArray[np.int32]
     targets: NDArray[np.int64] | None = None
@@ -53,7 +56,9 @@ class PartScores(NamedTuple):
 
     def answers(self, cutoff: int | None) -> bool:
         """Return whether nothing is missing of what reaches a cutoff, or of all if it is None."""
-        return self.targets is None or (cutoff is not None and cutoff >= self.cutoff)
+        if cutoff is None:
+            return self.targets is None and self.cutoff == 0
+        return cutoff >= self.cutoff
 
 
 @dataclass(eq=False)
@@ -215,8 +220,11 @@ class Pipeline:
         """Return what a launch has found for one of its queries."""
         if flight.cutoff is not None:
             keys = flight.slot.keys(number)
+            found = flight.slot.max_keys if keys is None else len(keys)
+            self.launcher.learn(flight.cutoff, found, flight.part.last - flight.part.first)
             if keys is not None:
                 scores, numbers = keys >> np.uint64(32), ~keys & np.uint64(0xFFFFFFFF)
                 return PartScores(scores.astype(np.int32), numbers.astype(np.int64), flight.cutoff)
             self.launcher.fetch_scores(flight.slot)
+            return PartScores(flight.slot.scores(number), cutoff=flight.cutoff)
         return PartScores(flight.slot.scores(number))

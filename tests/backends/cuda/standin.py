@@ -70,6 +70,7 @@ class StandIn:
         self.failing_operation = None
         self.launches = []
         self.prepared = set()
+        self.cutoffs = []
         self.profiles = Counter()
         self.uploaded = 0
         self.lost = False
@@ -174,6 +175,8 @@ class StandIn:
         assert shared == kernel.shared_bytes(*tile) <= self.shared_bytes
         assert 1 <= grid <= self.processors
         self.profiles[name] += int((search["query_lengths"] > 0)[search["queries"] == 0].sum())
+        if not search["list"]:
+            self.cutoffs.append(int(search["cutoff"]))
         self.check(kernel, tile, grid, threads, search)
         self.search(kernel, tile, grid, threads, search)
 
@@ -239,8 +242,18 @@ class StandIn:
             scheme = Scheme(table, int(search["gap_first"]), int(search["gap_next"]))
             scores = oracle.scores(positions, residues, scheme)
             assert scores.max() < 2**31
+            one_tile = search["query_lengths"].max() <= tile.lanes * tile.columns
             for k, score in zip(numbers, scores, strict=True):
-                if kernel.name != "q1_s32" and score >= search["limit"]:
+                doubtful = kernel.name != "q1_s32" and score >= search["limit"]
+                sparse = one_tile or -(-int(lengths[k]) // 4) <= search["sparse_words"]
+                if kernel.numbers.sparse and search["cutoff"] and sparse:
+                    lost = 3 * int(search["gap_next"])
+                    seen = max(0, score - int(self.rng.integers(lost + 1)))
+                    near = seen >= min(search["limit"], search["cutoff"]) - lost
+                    doubtful = near and (doubtful or not one_tile)
+                    if not near:
+                        score = seen
+                if doubtful:
                     at = self.view(int(search["rescue_count"]) + 4 * side, np.uint32, 1)
                     place = int(search["rescue"][side]) + 4 * int(at[0])
                     self.view(place, np.uint32, 1)[:] = k

@@ -88,6 +88,26 @@ def test_any_order_of_calls_and_hints_gives_the_definitions_scores(data):
                 assert find_best(scorer, task, cutoff) == best_of(database, task, scores, cutoff)
 
 
+@pytest.mark.parametrize(
+    ("capability", "given"), [((9, 0), [0, 75, 15, 0, 0, 0, 75]), ((8, 0), [0] * 7)]
+)
+def test_kernels_are_given_a_cutoff_that_few_targets_reach(capability, given):
+    """Not where all scores are wanted, not after many have reached one that was not lower."""
+    rng = np.random.default_rng(3)
+    whole = random_codes(rng, 60)
+    database = database_of([whole, *(random_codes(rng, 50) for _ in range(300))])
+    card = StandIn(total=8 * MEBIBYTE, capability=capability)
+    scorer = CudaScorer(database, BLOSUM62, card)
+    for start, cutoff in enumerate((None, 100, 20, 20, 10, None, 100)):
+        (task,) = tasks_of(database, [whole[start:]])
+        (scores,) = expected(database, BLOSUM62, [task])
+        if cutoff is None:
+            assert score(scorer, task) == scores
+        else:
+            assert find_best(scorer, task, cutoff) == best_of(database, task, scores, cutoff)
+    assert card.cutoffs == given
+
+
 def test_neighbours_in_length_are_computed_together(small):
     """Four queries of like length take two launches a block, and one that is unlike goes alone."""
     rng = np.random.default_rng(1)
