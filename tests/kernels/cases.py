@@ -145,13 +145,16 @@ def check_random(kernel, tile, count, seed, execute=Run.library):
 
 
 def cutoff_of(rng, kernel, queries, targets, scheme):
-    """Return a cutoff near some score or above the limit, and the most words of sparse pieces."""
+    """Return a cutoff near some score or above the limit, and the most words of sparse pieces.
+
+    It is above the score that a sparse fill may have missed where there is none.
+    """
     cutoff = int(rng.choice(oracle.scores(queries[0], targets, scheme)))
     cutoff += int(rng.integers(-4, 5)) * int(rng.choice([0, 1, scheme.gap_next]))
     if rng.random() < 0.3:
         cutoff = kernel.limit(scheme.largest) + int(rng.integers(1000))
     return {
-        "cutoff": min(max(cutoff, 1), 2**31 - 1),
+        "cutoff": min(max(cutoff, 3 * scheme.gap_next + 1), 2**31 - 1),
         "sparse_words": int(rng.choice([1, 5, 15, EVERY])),
     }
 

@@ -42,6 +42,9 @@ MAX_TILE_COLUMNS = max(LANES) * max(COLUMNS)
 UNLIKE = 0.15
 """Part of a pair's cells that may be wasted on the shorter query; with more, each goes alone."""
 
+SPARSE_LOSS = 3
+"""Gap extensions by which a sparse fill may see a score too small: up to them all are in doubt."""
+
 SPARSE_PART = 32
 """Part of a launch that a piece to score again may take, which all other groups wait for."""
 
@@ -329,7 +332,8 @@ class Launcher:
         cutoff: int | None,
     ) -> tuple[int, int]:
         """Return the cutoff for a kernel and the most words of its sparse pieces; 0 for none."""
-        if not kernel.numbers.sparse or cutoff is None or cutoff <= self._low_cutoff:
+        low = max(self._low_cutoff, SPARSE_LOSS * self._gap_costs[1])
+        if not kernel.numbers.sparse or cutoff is None or cutoff <= low:
             return 0, 0
         words = 0
         if query_length > tile.lanes * tile.columns:

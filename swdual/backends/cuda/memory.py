@@ -183,6 +183,11 @@ class Shelf:
         Whose they are.
     limit
         Bytes of the card that may be used for all purposes.
+
+    Attributes
+    ----------
+    is_resident
+        Whether all targets stay on the card, once they have come.
     """
 
     def __init__(self, card: Card, database: Database, limit: int) -> None:
@@ -202,14 +207,14 @@ class Shelf:
         targets = min(self.max_targets, self._stretch_bytes // ALIGNMENT + 1)
         self._bay_bytes = pad_size(self._stretch_bytes + GUARD_BYTES) + _tables_size(targets)
         cuts = sum(2 * size // self._stretch_bytes for size in sizes if size > self._stretch_bytes)
-        shares = share_memory(
-            limit,
+        database_bytes = (
             sum(pad_size(size) for size in sizes)
             + sum(_tables_size(count) for count in counts)
-            + cuts * (pad_size(GUARD_BYTES) + 3 * FINENESS),
-            BAYS * self._bay_bytes,
+            + cuts * (pad_size(GUARD_BYTES) + 3 * FINENESS)
         )
+        shares = share_memory(limit, database_bytes, BAYS * self._bay_bytes)
         self._room, self.border_bytes, self._table_bytes = shares
+        self.is_resident = database_bytes <= self._room
         self._staying: dict[Stretch, CardRegion] = {}
         self._ring: dict[Stretch, CardRegion] = {}
         self._tables: dict[Any, CardRegion] = {}
@@ -361,14 +366,6 @@ class Shelf:
                 self._stages.reverse()
             begin += pad_size(array.nbytes)
         return CardRegion(buffer, addresses, self._copies.record())
-
-    @property
-    def is_resident(self) -> bool:
-        """Whether all targets stay on the card, once they have come."""
-        sections = self._database.manifest.sections
-        sizes = [each.bytes for each in sections if each.name.startswith("residues/")]
-        held = sum(region.buffer.size for region in self._staying.values())
-        return sum(map(pad_size, sizes)) <= held + self._room
 
     def clear(self) -> None:
         """Free all memory of the card, after all work on it is done."""
