@@ -10,7 +10,7 @@ that may be among them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
@@ -35,6 +35,8 @@ from swdual.backends.cuda.query import KernelQuery, transpose_scores
 from swdual.backends.cuda.slot import Slot
 from swdual.sequences.alphabet import ALIGNMENT, PAD
 from swdual.sequences.scoring import ScoringScheme
+
+_choose = lru_cache(256)(choose)
 
 MAX_TILE_COLUMNS = max(LANES) * max(COLUMNS)
 """Longer queries need several tiles, whatever tile is chosen."""
@@ -178,22 +180,24 @@ class Launcher:
     def prepare(self, queries: Sequence[KernelQuery], part: Part) -> None:
         """Begin to compile the kernels that a launch will probably need, and all of its size.
 
+        Those of long queries, whose launches take long, are compiled when they are launched.
+
         Parameters
         ----------
         queries, part
             What will be launched.
         """
         size = len(queries), max(len(query) for query in queries)
-        if size in self._prepared:
+        if size in self._prepared or size[1] > MAX_TILE_COLUMNS:
             return
         self._prepared.add(size)
         kernel = self._find_kernel(queries)
         assert kernel is not None
         lengths = self._shelf.lengths(part.stretch.block)[part.first : part.last]
-        self._card.prepare(*_program(kernel, self._shape(kernel, queries, lengths).tile))
+        self._card.prepare(*_program(kernel, self._tile(kernel, size[1], lengths)))
         limit = kernel.limit(max(self._largest(query) for query in queries))
         for query in queries:
-            if len(query) <= MAX_TILE_COLUMNS and self.max_score(query, int(lengths[0])) >= limit:
+            if self.max_score(query, int(lengths[0])) >= limit:
                 tile = self._tile(self._widest, len(query), lengths)
                 self._card.prepare(*_program(self._widest, tile))
 
@@ -279,7 +283,7 @@ class Launcher:
 
     def _tile(self, kernel: Kernel, query_length: int, lengths: NDArray[np.uint32]) -> Tile:
         mean_length = float(lengths.mean())
-        return choose(kernel, self._capability, query_length, mean_length, self._card.shared_bytes)
+        return _choose(kernel, self._capability, query_length, mean_length, self._card.shared_bytes)
 
     def _shape(
         self, kernel: Kernel, queries: Sequence[KernelQuery], lengths: NDArray[np.uint32]
