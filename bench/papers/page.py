@@ -89,15 +89,12 @@ PAPERS = (
         "platform_level",
         "Platform levels",
         "the thesis, chapter 5",
-        "120 instances of each of four traces, each of a week that begins at any time, and 30 of "
-        "Curie, of three weeks each; they overlap, so that intervals are somewhat too narrow. Jobs "
-        "without a request are left out. Sums are similar if they differ by less than 2 %. The "
-        "claims on RICC are not judged so yet. Their older verdicts, on 30 instances and without "
-        "intervals, are in "
-        "[a table of their own](../bench/results/0.5.0/papers/platform_level_claims.csv): best "
-        "effort platform level had a sum of flows 14 % smaller than `basic`.",
+        "120 instances of each of four traces, each of a week that begins at any time, 30 of "
+        "Curie, of three weeks each, and 30 of RICC, of two. They overlap, so that intervals are "
+        "somewhat too narrow. Jobs without a request are left out. Sums are similar if they differ "
+        "by less than 2 %.",
         {
-            "platform_level_bars": "Five platforms under forced and best effort allocators, "
+            "platform_level_bars": "Six platforms under forced and best effort allocators, "
             "divided by `basic`, as figures 5.8 and 5.13 to 5.16"
         },
     ),
