@@ -66,11 +66,12 @@ PAPERS = (
         "redirection",
         "Redirection of heavy tasks",
         "the thesis, chapter 3",
-        "20 instances of each of seven traces, with the parameters of table 3.2. On those of "
-        "LLNL-Thunder SPT-RD has all parameters that the thesis tried. An instance has as many "
-        "processors as its widest job has, divided by the mean number of processors of a "
-        "job: only so come out the processors of table 3.1.",
+        "20 instances of each of seven traces, with the parameters of table 3.2. SPT-RD has all "
+        "parameters that the thesis tried on those of LLNL-Thunder, and on 3 of Curie. An instance "
+        "has as many processors as its widest job has, divided by the mean number of processors of "
+        "a job: only so come out the processors of table 3.1.",
         {
+            "redirection_tuning_curie": "SPT-RD on Curie by its parameters, as figures 3.3 and 3.5",
             "redirection_tuning_llnl-thunder": "SPT-RD on LLNL-Thunder by its parameters, as "
             "figures 3.4 and 3.6",
             "redirection_hpc2n": "Redirection on HPC2N, as figure 3.8 of the thesis",
