@@ -66,11 +66,12 @@ PAPERS = (
         "redirection",
         "Redirection of heavy tasks",
         "the thesis, chapter 3",
-        "20 instances of each of seven traces, with the parameters of table 3.2. On those of "
-        "LLNL-Thunder SPT-RD has all parameters that the thesis tried. An instance has as many "
-        "processors as its widest job has, divided by the mean number of processors of a "
-        "job: only so come out the processors of table 3.1.",
+        "20 instances of each of seven traces, with the parameters of table 3.2. SPT-RD has all "
+        "parameters that the thesis tried on those of LLNL-Thunder, and on 3 of Curie. An instance "
+        "has as many processors as its widest job has, divided by the mean number of processors of "
+        "a job: only so come out the processors of table 3.1.",
         {
+            "redirection_tuning_curie": "SPT-RD on Curie by its parameters, as figures 3.3 and 3.5",
             "redirection_tuning_llnl-thunder": "SPT-RD on LLNL-Thunder by its parameters, as "
             "figures 3.4 and 3.6",
             "redirection_hpc2n": "Redirection on HPC2N, as figure 3.8 of the thesis",
@@ -89,15 +90,12 @@ PAPERS = (
         "platform_level",
         "Platform levels",
         "the thesis, chapter 5",
-        "120 instances of each of four traces, each of a week that begins at any time, and 30 of "
-        "Curie, of three weeks each; they overlap, so that intervals are somewhat too narrow. Jobs "
-        "without a request are left out. Sums are similar if they differ by less than 2 %. The "
-        "claims on RICC are not judged so yet. Their older verdicts, on 30 instances and without "
-        "intervals, are in "
-        "[a table of their own](../bench/results/0.5.0/papers/platform_level_claims.csv): best "
-        "effort platform level had a sum of flows 14 % smaller than `basic`.",
+        "120 instances of each of four traces, each of a week that begins at any time, 30 of "
+        "Curie, of three weeks each, and 30 of RICC, of two. They overlap, so that intervals are "
+        "somewhat too narrow. Jobs without a request are left out. Sums are similar if they differ "
+        "by less than 2 %.",
         {
-            "platform_level_bars": "Five platforms under forced and best effort allocators, "
+            "platform_level_bars": "Six platforms under forced and best effort allocators, "
             "divided by `basic`, as figures 5.8 and 5.13 to 5.16"
         },
     ),

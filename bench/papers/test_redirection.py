@@ -15,6 +15,7 @@ from _campaign import Row
 from _verdicts import CONTRADICTED, REPRODUCED, UNDECIDED, Claim
 from redirection import (
     INSTANCES,
+    MIN_INSTANCES,
     OBJECTIVES,
     ORDER,
     REDIRECTING,
@@ -55,7 +56,9 @@ def test_campaign_goes_on_where_it_was_stopped(tmp_path: Path) -> None:
         assert path.read_bytes() == (tmp_path / "again" / path.name).read_bytes()
 
 
-def rows_of(name: str, factors: dict[str, float], noise: float = 0.0) -> list[Row]:
+def rows_of(
+    name: str, factors: dict[str, float], noise: float = 0.0, tuned: int = MIN_INSTANCES
+) -> list[Row]:
     """Return rows in which each policy has all objectives the same, by name, else 1."""
     about = {"field": "allocated", "machine": "widest", "seed": 1, "days": 1}
     generator = np.random.default_rng(1)
@@ -66,7 +69,7 @@ def rows_of(name: str, factors: dict[str, float], noise: float = 0.0) -> list[Ro
             for what in OBJECTIVES
         }
         | {"tasks": 4516, "processors": 17, "redirected": 7, "in_vain": 0.5}
-        for task in tasks_of(name, 20, 2, about)
+        for task in tasks_of(name, 20, tuned, about)
     ]
 
 
@@ -142,11 +145,23 @@ def test_trends_are_rank_correlations(sign: int, curie: str, thunder: str) -> No
                 row["sum_stretch"] = 100 + sign * row["dedicated"]
                 row["sum_flow"] = 100 - sign * row["dedicated"]
         found = Found(rows, name)
-        assert found.tuned("spt_rd") == 2
+        assert found.tuned("spt_rd") == MIN_INSTANCES
         trends = found.trends(by_dedicated=True)
-        assert [trend.tolist() for trend in trends] == [[sign, sign], [-sign, -sign]]
-        assert found.trends(by_dedicated=False)[0].tolist() == [0, 0]
+        assert [trend.tolist() for trend in trends] == [
+            [sign] * MIN_INSTANCES,
+            [-sign] * MIN_INSTANCES,
+        ]
+        assert not found.trends(by_dedicated=False)[0].any()
         assert verdict(claims_of([found], {})[0], text) == expected
+
+
+def test_few_instances_do_not_decide_on_a_trend() -> None:
+    rows = rows_of("curie", {}, tuned=MIN_INSTANCES - 1)
+    for row in rows:
+        row["sum_stretch"] = 100 + row["dedicated"]
+        row["sum_flow"] = 100 - row["dedicated"]
+    claims, _ = claims_of([Found(rows, "curie")], {})
+    assert verdict(claims, "stretch is, in general, increasing") == UNDECIDED
 
 
 def test_threshold_1_is_left_out_beyond_the_paper() -> None:
@@ -157,8 +172,8 @@ def test_threshold_1_is_left_out_beyond_the_paper() -> None:
             row["sum_stretch"] = 1000 if row["parameter"] == 1 else 100 + row["parameter"]
             row["sum_flow"] = 100 - row["parameter"]
     found = Found(rows, "llnl-thunder")
-    assert found.trends(by_dedicated=False)[0].tolist() == [0, 0]
-    assert found.trends(by_dedicated=False, least=2)[0] == pytest.approx([1, 1])
+    assert found.trends(by_dedicated=False)[0] == pytest.approx(0)
+    assert found.trends(by_dedicated=False, least=2)[0] == pytest.approx(1)
     claims, beyond = claims_of([found], {})
     text = "a similar situation is observed"
     assert (verdict(claims, text), verdict(beyond, text)) == (CONTRADICTED, REPRODUCED)
