@@ -85,7 +85,11 @@ def test_keys_sort_by_score_and_then_by_place():
 
 
 BROKEN = {
-    "a barrier is missing": (("__syncthreads();", ""), emulator.LaunchError, "another warp|nobody"),
+    "a barrier is missing": (
+        ("__syncthreads();", ""),
+        emulator.LaunchError,
+        "another warp|uninitialized",
+    ),
     "a warp ends with its shortest piece": (  # which the emulator does not see
         ("return __reduce_max_sync(FULL_WARP, a);", "return __reduce_min_sync(FULL_WARP, a);"),
         AssertionError,
@@ -96,15 +100,15 @@ BROKEN = {
         AssertionError,
         "scores of q2_s16.* are wrong",
     ),
-    "a profile is read at an odd address": (
+    "a profile is read at a misaligned address": (
         ("hidden(profile + lane)", "hidden(profile + lane) + 4"),
         emulator.LaunchError,
-        "odd address of shared memory",
+        "misaligned access to shared memory",
     ),
     "a border is written behind its end": (
         ("border[LANES + 4 * rows + 1 + lane]", "border[LANES + 4 * rows + 1 + lane * 9]"),
         (emulator.LaunchError, AssertionError),
-        "uses what is no array|nobody wrote|are wrong",
+        "out-of-bounds|uninitialized|are wrong",
     ),
 }
 """Edits of the sources, and how they are noticed."""
