@@ -26,6 +26,7 @@ namespace sass {
 
 constexpr int LANES = 32;
 constexpr std::uint32_t ALL = ~0u;
+constexpr unsigned TRUE = 7;    // the predicate that is always true
 constexpr int REGISTERS = 320;  // 0 to 254 and the zero register, then the uniform ones
 constexpr std::uint32_t UNWRITTEN = 0xdeadbeef;  // in an array: the kernel has to write it first
 constexpr std::uint64_t MAX_STEPS = 100'000'000;  // of a launch
@@ -290,8 +291,8 @@ private:
         case LOGIC: {
             const Vector value = logic(it.detail & 255, in(0), in(1), in(2));
             out(value);
-            write_predicate(warp, it.results[0],
-                            lanes_of(value != 0) | predicate(warp, it.predicates[0]), lanes);
+            if (it.results[0] != TRUE)
+                write_predicate(warp, it.results[0], lanes_of(value != 0), lanes);
             break;
         }
         case PREDICATE_LOGIC: {

@@ -402,8 +402,8 @@ def _logic(it: _Decoder, *operands: str) -> None:
     it.sources(a, b, c)
     for result in results:
         it.result(result)
-    (predicate,) = given
-    it.given(predicate)
+    if given not in (["!PT"], ["!UPT"]):  # another one would be mixed into the predicate
+        raise it.unknown()
     it.emit("LOGIC", detail=int(table, 16))
 
 

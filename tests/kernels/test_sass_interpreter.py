@@ -727,6 +727,7 @@ def test_wavefronts_of_a_load_are_counted(size, stride, expected):
 @pytest.mark.parametrize(
     "text",
     [
+        "LOP3.LUT P2, R20, R10, R11, RZ, 0xc0, P0",
         *("FROB R1, R2", "IMAD.WIDE.U32 R20, P0, R10, R11, R12", "IADD3 R20, P0, P1, R1, R2, R3"),
         *(
             "LDG.E R20, [R2.U32+UR4]",
