@@ -1,14 +1,14 @@
 // Executes machine code of a GPU (SASS) on the CPU, as `sass_program.py` has decoded it.
 //
-// A warp is 32 lanes in lockstep. Lanes that go apart become groups, each with a place in the code;
-// one group of a warp goes on until it ends or waits, and which one is next is drawn by lot. Groups
-// become one again where the code says so (BSYNC, WARPSYNC, BAR), and nowhere else. Warps and CTAs
-// take turns of random length.
+// A warp is 32 lanes in lockstep. Lanes that diverge become groups, each with a place in the code.
+// One group of a warp runs until it ends or waits; the next one is random. Groups reconverge where
+// the code says so (BSYNC, WARPSYNC, BAR), and nowhere else. Warps and CTAs take turns of random
+// length.
 //
-// Whatever a kernel may not do is an error, which names the instruction: access outside the arrays
-// or the shared memory or to an odd address, words that nobody wrote, shared words that another warp
-// wrote or read since the last barrier, a shuffle that asks a lane which is elsewhere, a wait that
-// never ends.
+// Whatever a kernel may not do is an error, which names the instruction: out-of-bounds or
+// misaligned access, reads of uninitialized words, races between warps in shared memory (a word
+// that another warp wrote or read since the last barrier), a shuffle from an inactive lane, a
+// deadlock.
 
 #include <algorithm>
 #include <array>
@@ -26,6 +26,7 @@ namespace sass {
 
 constexpr int LANES = 32;
 constexpr std::uint32_t ALL = ~0u;
+constexpr unsigned TRUE = 7;    // the predicate that is always true
 constexpr int REGISTERS = 320;  // 0 to 254 and the zero register, then the uniform ones
 constexpr std::uint32_t UNWRITTEN = 0xdeadbeef;  // in an array: the kernel has to write it first
 constexpr std::uint64_t MAX_STEPS = 100'000'000;  // of a launch
@@ -69,13 +70,13 @@ struct Group { std::uint32_t lanes, place; };
 
 struct alignas(128) Warp {
     Vector registers[REGISTERS];
-    Vector barriers[16];  // the lanes that meet at each BSYNC, as every lane has them
+    Vector barriers[16];  // the lanes that each lane waits for at a BSYNC
     std::uint32_t predicates[16];
     Group now;
     std::vector<Group> others;
     std::uint32_t alive, waiting, at_barrier;  // waiting for lanes of the warp, or for the CTA
     std::uint32_t reconverges;                 // of those that wait: at a BSYNC, not a WARPSYNC
-    std::uint32_t place[LANES], meets[LANES];  // of those that wait
+    std::uint32_t place[LANES], waits_for[LANES];  // of those that wait
     Cta* cta;
     unsigned number, first_thread;
 };
@@ -136,11 +137,12 @@ public:
             cta = {c, threads, 0, 1, {}, {}};
             cta.shared.resize(shared_bytes);
             cta.words.resize((shared_bytes + 3) / 4);
-            for (unsigned first = 0; first < threads; first += LANES, ++warp) set_up(*warp, cta, first);
+            for (unsigned first = 0; first < threads; first += LANES, ++warp)
+                set_up(*warp, cta, first);
         }
-        while (Warp* next = choose()) {
-            budget_ = 1u << random_.below(12);
-            go_on(*next);
+        while (Warp* next = choose_warp()) {
+            turn_ = 1u << random_.below(12);
+            run_warp(*next);
         }
         statistics_->steps += steps_;
     }
@@ -173,13 +175,14 @@ private:
         throw std::runtime_error(text);
     }
 
-    [[noreturn]] void fail_at(const Warp& warp, int lane, const char* what, std::uint64_t value) const {
+    [[noreturn]] void fail_at(const Warp& warp, int lane, const char* what,
+                              std::uint64_t value) const {
         fail("CTA %u, warp %u, lane %d: %s 0x%llx", warp.cta->number, warp.number, lane, what,
              static_cast<unsigned long long>(value));
     }
 
-    // A warp that can go on; null if all have returned.
-    Warp* choose() {
+    // A random warp that is ready; null if all have returned.
+    Warp* choose_warp() {
         const std::size_t count = warps_.size(), start = random_.below(count);
         for (std::size_t k = 0; k < count; ++k) {
             Warp& warp = warps_[(start + k) % count];
@@ -187,7 +190,7 @@ private:
         }
         for (Warp& warp : warps_)
             if (warp.alive)
-                fail("CTA %u, warp %u would wait for ever: lanes %08x at a barrier of the CTA, "
+                fail("CTA %u, warp %u deadlocks: lanes %08x at a barrier of the CTA, "
                      "lanes %08x for others, the first at 0x%x", warp.cta->number, warp.number,
                      warp.at_barrier, warp.waiting,
                      warp.waiting ? warp.place[__builtin_ctz(warp.waiting)] * 16 : 0);
@@ -195,11 +198,11 @@ private:
     }
 
     // Runs a warp until its turn is over or all its lanes wait.
-    void go_on(Warp& warp) {
-        for (; budget_; --budget_) {
+    void run_warp(Warp& warp) {
+        for (; turn_; --turn_) {
             if (!warp.now.lanes) {
                 if (warp.others.empty()) return;
-                take_another(warp);
+                switch_group(warp);
             }
             if (++steps_ > MAX_STEPS)
                 fail("more than %llu instructions", static_cast<unsigned long long>(MAX_STEPS));
@@ -210,7 +213,7 @@ private:
         }
     }
 
-    void take_another(Warp& warp) {
+    void switch_group(Warp& warp) {
         std::swap(warp.others[random_.below(warp.others.size())], warp.others.back());
         warp.now = warp.others.back();
         warp.others.pop_back();
@@ -266,7 +269,7 @@ private:
     void step(Warp& warp, const Instruction& it) {
         const std::uint32_t active = warp.now.lanes;
         const std::uint32_t chosen = active & predicate(warp, it.guard);
-        // The uniform registers belong to the warp: whoever goes on writes them.
+        // The uniform registers belong to the warp: any active lane writes them.
         const std::uint32_t lanes = it.uniform && chosen ? ALL : chosen;
         ++warp.now.place;
         if (!chosen && it.operation < BRA) return;
@@ -288,16 +291,17 @@ private:
         case LOGIC: {
             const Vector value = logic(it.detail & 255, in(0), in(1), in(2));
             out(value);
-            write_predicate(warp, it.results[0],
-                            lanes_of(value != 0) | predicate(warp, it.predicates[0]), lanes);
+            if (it.results[0] != TRUE)
+                write_predicate(warp, it.results[0], lanes_of(value != 0), lanes);
             break;
         }
         case PREDICATE_LOGIC: {
             std::uint32_t given[3];
             for (int k = 0; k < 3; ++k) given[k] = predicate(warp, it.sources[k]);
             for (int k = 0; k < 2; ++k)
-                write_predicate(warp, it.results[k],
-                                logic(it.detail >> 8 * k & 255, given[0], given[1], given[2]), lanes);
+                write_predicate(
+                    warp, it.results[k],
+                    logic(it.detail >> 8 * k & 255, given[0], given[1], given[2]), lanes);
             break;
         }
         case COMPARE: compare(warp, it, lanes); break;
@@ -308,9 +312,10 @@ private:
         }
         case PERMUTE: out(permute(in(0), in(1), in(2), it.sources[1] >= REGISTERS)); break;
         case SHIFT: out(shift(it, in(0), in(1), in(2))); break;
-        case SCALE: scale(warp, it, lanes); break;
-        case SCALE_HIGH: {
-            const Vector low = in(0), added = in(1), high = it.detail ? Vector(Signed(low) >> 31) : in(2);
+        case SHIFT_ADD: shift_add(warp, it, lanes); break;
+        case SHIFT_ADD_HIGH: {
+            const Vector low = in(0), added = in(1);
+            const Vector high = it.detail ? Vector(Signed(low) >> 31) : in(2);
             const unsigned by = it.offset;
             const std::uint32_t carry = predicate(warp, it.predicates[0]);
             out(each([&](int i) {
@@ -319,10 +324,10 @@ private:
             }));
             break;
         }
-        case EXTREME_S32: out(extreme<Signed>(warp, it)); break;
-        case EXTREME_U32: out(extreme<Vector>(warp, it)); break;
-        case EXTREME_S16: out(extreme<SignedHalves>(warp, it)); break;
-        case EXTREME_U16: out(extreme<Halves>(warp, it)); break;
+        case MINMAX_S32: out(minmax<Signed>(warp, it)); break;
+        case MINMAX_U32: out(minmax<Vector>(warp, it)); break;
+        case MINMAX_S16: out(minmax<SignedHalves>(warp, it)); break;
+        case MINMAX_U16: out(minmax<Halves>(warp, it)); break;
         case COUNT_ONES: {
             const Vector a = in(0);
             out(each([&](int i) { return std::uint32_t(__builtin_popcount(a[i])); }));
@@ -400,12 +405,12 @@ private:
         case LOAD_SHARED: case STORE_SHARED: shared(warp, it, chosen); break;
         case BRA: {
             const std::uint32_t taken = chosen & predicate(warp, it.predicates[0]);
-            divide(warp, taken, it.target);
+            diverge(warp, taken, it.target);
             break;
         }
         case BRA_DIVERGENT: case BRA_CONVERGED: {
             const bool together = active == (source(warp, it, 0)[0] & warp.alive);
-            if (together == (it.operation == BRA_CONVERGED)) divide(warp, chosen, it.target);
+            if (together == (it.operation == BRA_CONVERGED)) diverge(warp, chosen, it.target);
             break;
         }
         case RETURN: {
@@ -415,7 +420,7 @@ private:
                 const std::uint32_t address = to[__builtin_ctz(rest)];
                 if (address % 16) fail_at(warp, __builtin_ctz(rest), "returns to", address);
                 const std::uint32_t with = rest & lanes_of(to == address);
-                divide(warp, with, address / 16);
+                diverge(warp, with, address / 16);
                 rest &= ~with;
                 if (rest) fail("lanes return to different places");
             }
@@ -425,8 +430,8 @@ private:
             warp.alive &= ~chosen;
             warp.now.lanes &= ~chosen;
             warp.cta->alive -= __builtin_popcount(chosen);
-            let_go(warp);
-            open_barrier(*warp.cta);
+            release(warp);
+            release_barrier(*warp.cta);
             break;
         case BSSY:
             if (chosen) write_barrier(warp, it.detail, active);
@@ -447,7 +452,7 @@ private:
                 if (chosen >> i & 1) warp.place[i] = warp.now.place;
             warp.now.lanes &= ~chosen;
             warp.cta->at_barrier += __builtin_popcount(chosen);
-            open_barrier(*warp.cta);
+            release_barrier(*warp.cta);
             break;
         case YIELD: yield(warp, chosen); break;
         case NOP: break;
@@ -553,8 +558,8 @@ private:
         return result;
     }
 
-    // A word of source 2 and source 0, side by side, shifted. detail: 1 right, 2 signed, 4 the upper
-    // word, 8 numbers of 64 bits (which bounds the shift).
+    // A word of source 2 and source 0, side by side, shifted. detail: 1 right, 2 signed, 4 the
+    // upper word, 8 numbers of 64 bits (which bounds the shift).
     static Vector shift(const Instruction& it, const Vector& low, const Vector& by,
                         const Vector& high) {
         return each([&](int i) {
@@ -567,14 +572,15 @@ private:
         });
     }
 
-    void scale(Warp& warp, const Instruction& it, std::uint32_t lanes) {
+    void shift_add(Warp& warp, const Instruction& it, std::uint32_t lanes) {
         const Vector a = source(warp, it, 0) << it.offset, sum = a + source(warp, it, 1);
         write(warp, it.destination, sum, lanes);
         write_predicate(warp, it.results[0], lanes_of(sum < a), lanes);
     }
 
-    // detail: 1 add the first two, 2 three numbers, 4 at least 0. The predicate chooses the minimum.
-    template <class T> Vector extreme(const Warp& warp, const Instruction& it) const {
+    // detail: 1 add the first two, 2 three numbers, 4 at least 0. The minimum where the predicate
+    // is true.
+    template <class T> Vector minmax(const Warp& warp, const Instruction& it) const {
         const std::uint32_t smaller = predicate(warp, it.predicates[0]);
         const auto best = [&](const T& a, const T& b) {
             if (smaller == 0) return a > b ? a : b;
@@ -617,7 +623,8 @@ private:
 
     // PTX's shfl: a lane asks another of its segment, or keeps what it has.
     void shuffle(Warp& warp, const Instruction& it, std::uint32_t lanes) {
-        const Vector given = source(warp, it, 0), by = source(warp, it, 1), form = source(warp, it, 2);
+        const Vector given = source(warp, it, 0), by = source(warp, it, 1),
+                     form = source(warp, it, 2);
         Vector result = given;
         std::uint32_t inside = 0;
         for (std::uint32_t rest = lanes; rest; rest &= rest - 1) {
@@ -633,7 +640,7 @@ private:
             default: from = first | (distance & ~segment); within = from <= last;
             }
             if (!within) from = lane;
-            if (!(lanes >> from & 1)) fail_at(warp, lane, "asks for a value a lane that is elsewhere:", from);
+            if (!(lanes >> from & 1)) fail_at(warp, lane, "shuffles from an inactive lane:", from);
             inside |= std::uint32_t(within) << lane;
             result[lane] = given[from];
         }
@@ -652,13 +659,13 @@ private:
             const int lane = __builtin_ctz(rest);
             const std::uint64_t address =
                 (std::uint64_t(high[lane]) << 32 | low[lane]) + std::int64_t(it.offset);
-            if (address % size) fail_at(warp, lane, "uses an odd address", address);
-            if (!known(address, size)) fail_at(warp, lane, "uses what is no array,", address);
+            if (address % size) fail_at(warp, lane, "misaligned access at", address);
+            if (!known(address, size)) fail_at(warp, lane, "out-of-bounds access at", address);
             if (!unwritten_.empty())
                 for (std::uint64_t at = address & ~3; at < address + size; at += 4) {
                     if (!unwritten_.count(at)) continue;
                     if (it.operation != STORE_GLOBAL)
-                        fail_at(warp, lane, "reads what nobody wrote,", at);
+                        fail_at(warp, lane, "reads uninitialized memory at", at);
                     unwritten_.erase(at);
                 }
             auto* memory = reinterpret_cast<std::uint8_t*>(address);
@@ -689,7 +696,8 @@ private:
             return;
         }
         std::memcpy(words, memory, size);
-        if (it.detail & 256) words[0] = std::int32_t(words[0] << (32 - 8 * size)) >> (32 - 8 * size);
+        const unsigned unused = 32 - 8 * size;
+        if (it.detail & 256) words[0] = std::int32_t(words[0] << unused) >> unused;
         for (unsigned k = 0; 4 * k < size; ++k) warp.registers[it.destination + k][lane] = words[k];
     }
 
@@ -704,19 +712,21 @@ private:
     }
 
     void shared(Warp& warp, const Instruction& it, std::uint32_t lanes) {
-        const Vector addresses = (source(warp, it, 0) << it.target) + source(warp, it, 1) + it.offset;
+        const Vector addresses =
+            (source(warp, it, 0) << it.target) + source(warp, it, 1) + it.offset;
         const unsigned size = it.detail & 31;
         const bool store = it.operation == STORE_SHARED;
         Cta& cta = *warp.cta;
         for (std::uint32_t rest = lanes; rest; rest &= rest - 1) {
             const int lane = __builtin_ctz(rest);
             const std::uint32_t address = addresses[lane], at = address - shared_first_;
-            if (address % size) fail_at(warp, lane, "uses an odd address of shared memory,", address);
+            if (address % size)
+                fail_at(warp, lane, "misaligned access to shared memory at", address);
             if (address < shared_first_ || at + std::uint64_t(size) > cta.shared.size())
-                fail_at(warp, lane, "leaves the shared memory,", address);
+                fail_at(warp, lane, "out-of-bounds access to shared memory at", address);
             for (std::uint32_t k = at / 4; k < (at + size + 3) / 4; ++k) {
-                if (store) note_write(warp, lane, cta.words[k], k * 4);
-                else note_read(warp, lane, cta.words[k], k * 4);
+                if (store) check_write(warp, lane, cta.words[k], k * 4);
+                else check_read(warp, lane, cta.words[k], k * 4);
             }
             move(warp, it, lane, cta.shared.data() + at, size, store);
         }
@@ -726,15 +736,15 @@ private:
         }
     }
 
-    void note_read(Warp& warp, int lane, Word& word, std::uint32_t at) const {
+    void check_read(Warp& warp, int lane, Word& word, std::uint32_t at) const {
         const Cta& cta = *warp.cta;
-        if (!word.written) fail_at(warp, lane, "reads shared memory that nobody wrote, byte", at);
+        if (!word.written) fail_at(warp, lane, "reads uninitialized shared memory, byte", at);
         if (word.written == cta.epoch && word.writer != warp.number)
             fail_at(warp, lane, "reads what another warp wrote since the last barrier, byte", at);
         if (word.read != cta.epoch) word.read = cta.epoch, word.readers = 0;
         word.readers |= 1u << warp.number;
     }
-    void note_write(Warp& warp, int lane, Word& word, std::uint32_t at) const {
+    void check_write(Warp& warp, int lane, Word& word, std::uint32_t at) const {
         const Cta& cta = *warp.cta;
         if (word.written == cta.epoch && word.writer != warp.number)
             fail_at(warp, lane, "writes what another warp wrote since the last barrier, byte", at);
@@ -763,10 +773,10 @@ private:
         return total;
     }
 
-    // Lanes that go apart and meet again ----------------------------------------------------------
+    // Divergence ----------------------------------------------------------------------------------
 
-    // Some of the active lanes go elsewhere; which ones go on first is drawn by lot.
-    void divide(Warp& warp, std::uint32_t taken, std::uint32_t target) {
+    // Some of the active lanes branch; which ones run first is random.
+    void diverge(Warp& warp, std::uint32_t taken, std::uint32_t target) {
         const std::uint32_t stay = warp.now.lanes & ~taken;
         if (!taken) return;
         if (!stay) {
@@ -791,38 +801,39 @@ private:
         if (!lanes || lanes == warp.alive) return;
         for (Vector& barrier : warp.barriers) barrier &= ~(Vector{} + lanes) | mask(lanes);
         for (std::uint32_t rest = warp.waiting & warp.reconverges; rest; rest &= rest - 1)
-            warp.meets[__builtin_ctz(rest)] &= ~lanes;
-        let_go(warp);
+            warp.waits_for[__builtin_ctz(rest)] &= ~lanes;
+        release(warp);
         if (!warp.others.empty() && random_.below(2)) {
             warp.others.push_back(warp.now);
-            take_another(warp);
+            switch_group(warp);
         }
     }
 
-    // Lanes wait until all that they are to meet wait at the same place, or have returned.
+    // Lanes wait until all that they wait for wait at the same place, or have returned.
     template <class Masks> void wait(Warp& warp, std::uint32_t lanes, const Masks& masks) {
         if (!lanes) return;
         for (std::uint32_t rest = lanes; rest; rest &= rest - 1) {
             const int lane = __builtin_ctz(rest);
-            warp.meets[lane] = masks(lane);
+            warp.waits_for[lane] = masks(lane);
             warp.place[lane] = warp.now.place;
-            if (!(warp.meets[lane] >> lane & 1))
-                fail_at(warp, lane, "is none of the lanes that it waits for:", warp.meets[lane]);
+            if (!(warp.waits_for[lane] >> lane & 1))
+                fail_at(warp, lane, "waits for lanes without itself:", warp.waits_for[lane]);
         }
         warp.waiting |= lanes;
         warp.now.lanes &= ~lanes;
-        let_go(warp);
+        release(warp);
     }
 
-    void let_go(Warp& warp) {
+    void release(Warp& warp) {
         for (std::uint32_t rest = warp.waiting; rest; rest &= rest - 1) {
             const int lane = __builtin_ctz(rest);
-            const std::uint32_t all = warp.meets[lane] & warp.alive;
+            const std::uint32_t all = warp.waits_for[lane] & warp.alive;
             if (!(warp.waiting >> lane & 1) || (all & warp.waiting) != all) continue;
             bool together = true;
             for (std::uint32_t other = all; other; other &= other - 1) {
                 const int k = __builtin_ctz(other);
-                together &= warp.place[k] == warp.place[lane] && warp.meets[k] == warp.meets[lane];
+                together &= warp.place[k] == warp.place[lane];
+                together &= warp.waits_for[k] == warp.waits_for[lane];
             }
             if (!together) continue;
             warp.waiting &= ~all;
@@ -830,7 +841,7 @@ private:
         }
     }
 
-    void open_barrier(Cta& cta) {
+    void release_barrier(Cta& cta) {
         if (cta.at_barrier != cta.alive || !cta.alive) return;
         ++cta.epoch;
         cta.at_barrier = 0;
@@ -859,7 +870,7 @@ private:
     std::unordered_set<std::uint64_t> unwritten_;  // addresses of words
     Random random_;
     std::uint64_t steps_ = 0;
-    unsigned budget_ = 0, place_ = 0;
+    unsigned turn_ = 0, place_ = 0;
     std::vector<Cta> ctas_;
     std::vector<Warp> warps_;
     Vector lane_bits_, lane_numbers_;
@@ -872,8 +883,8 @@ extern "C" __attribute__((visibility("default")))
 const char* run(const sass::Instruction* code, unsigned count, const char* texts,
                 const std::uint32_t* constants, unsigned constant_count,
                 const sass::Region* regions, unsigned region_count, unsigned shared_first,
-                sass::Statistics* statistics, std::uint8_t* reached, unsigned ctas, unsigned threads,
-                unsigned long shared_bytes, unsigned long seed) {
+                sass::Statistics* statistics, std::uint8_t* reached, unsigned ctas,
+                unsigned threads, unsigned long shared_bytes, unsigned long seed) {
     static char message[600];
     auto interpreter = std::make_unique<sass::Interpreter>(
         code, count, constants, constant_count, regions, region_count, shared_first, statistics,
@@ -883,7 +894,7 @@ const char* run(const sass::Instruction* code, unsigned count, const char* texts
         return nullptr;
     } catch (const std::runtime_error& error) {
         const char* line = texts;
-        for (unsigned k = 0; k < interpreter->place() && *line; ++k) line += std::strcspn(line, "\n") + 1;
+        for (unsigned k = 0; k < interpreter->place(); ++k) line += std::strcspn(line, "\n") + 1;
         std::snprintf(message, sizeof message, "%.*s: %s", int(std::strcspn(line, "\n")), line,
                       error.what());
         return message;

@@ -127,7 +127,7 @@ def resolve(value: int | Bank, bank: dict[int, int]) -> int:
     if isinstance(value, int):
         return value
     if value.offset not in bank:
-        raise emulator.LaunchError(f"nobody has written c[0x0][{value.offset:#x}]")
+        raise emulator.LaunchError(f"uninitialized constant c[0x0][{value.offset:#x}]")
     return bank[value.offset]
 
 

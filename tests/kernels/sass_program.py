@@ -36,8 +36,8 @@ INSTRUCTION = np.dtype(
 
 OPERATIONS = (
     *("MOVE", "ADD", "ADD3", "ADD3_CARRY", "ADD_HALVES", "MAD", "MAD_CARRY", "MAD_WIDE"),
-    *("MAD_HIGH", "LOGIC", "PREDICATE_LOGIC", "COMPARE", "SELECT", "PERMUTE", "SHIFT", "SCALE"),
-    *("SCALE_HIGH", "EXTREME_S32", "EXTREME_U32", "EXTREME_S16", "EXTREME_U16", "COUNT_ONES"),
+    *("MAD_HIGH", "LOGIC", "PREDICATE_LOGIC", "COMPARE", "SELECT", "PERMUTE", "SHIFT", "SHIFT_ADD"),
+    *("SHIFT_ADD_HIGH", "MINMAX_S32", "MINMAX_U32", "MINMAX_S16", "MINMAX_U16", "COUNT_ONES"),
     *("FIND_ONE", "HALF_ADD", "HALF_MAX", "HALF_FMA", "HALF_OF_INT", "INT_OF_HALF"),
     *("FLOAT_OF_UINT", "RECIPROCAL", "UINT_OF_FLOAT", "SPECIAL", "VOTE", "REDUCE"),
     *("TO_UNIFORM", "SHUFFLE", "LOAD_GLOBAL", "STORE_GLOBAL", "ATOMIC", "LOAD_SHARED"),
@@ -402,8 +402,8 @@ def _logic(it: _Decoder, *operands: str) -> None:
     it.sources(a, b, c)
     for result in results:
         it.result(result)
-    (predicate,) = given
-    it.given(predicate)
+    if given not in (["!PT"], ["!UPT"]):  # another one would be mixed into the predicate
+        raise it.unknown()
     it.emit("LOGIC", detail=int(table, 16))
 
 
@@ -474,7 +474,7 @@ def _shift(it: _Decoder, into: str, low: str, by: str, high: str) -> None:
 
 
 @reader("LEA")
-def _scale(it: _Decoder, into: str, *operands: str) -> None:
+def _shift_add(it: _Decoder, into: str, *operands: str) -> None:
     results, terms, given = split_predicates(operands)
     it.into(into)
     if not it.suffix("HI"):
@@ -486,7 +486,7 @@ def _scale(it: _Decoder, into: str, *operands: str) -> None:
         it.sources(a, b)
         if it.record["negated"] or it.record["inverted"]:
             raise it.unknown()
-        return it.emit("SCALE", offset=int(bits, 16))
+        return it.emit("SHIFT_ADD", offset=int(bits, 16))
     signed, extended = it.suffix("SX32"), it.suffix("X")
     if results or len(given) != bool(extended):
         raise it.unknown()
@@ -499,11 +499,11 @@ def _scale(it: _Decoder, into: str, *operands: str) -> None:
     it.record["predicates"] = TRUE + NEGATED
     for predicate in given:
         it.given(predicate)
-    return it.emit("SCALE_HIGH", offset=int(bits, 16), detail=bool(signed))
+    return it.emit("SHIFT_ADD_HIGH", offset=int(bits, 16), detail=bool(signed))
 
 
 @reader("VIMNMX", "VIMNMX3", "VIADDMNMX", "IMNMX")
-def _extreme(it: _Decoder, into: str, *operands: str) -> None:
+def _minmax(it: _Decoder, into: str, *operands: str) -> None:
     *sources, predicate = operands
     if len(sources) != (2 if it.base in {"VIMNMX", "IMNMX"} else 3):
         raise it.unknown()
@@ -515,7 +515,7 @@ def _extreme(it: _Decoder, into: str, *operands: str) -> None:
     if "16" in kind and (it.record["negated"] or it.record["inverted"]):
         raise it.unknown()
     form = {"VIMNMX3": 2, "VIADDMNMX": 1}.get(it.base, 0)
-    it.emit(f"EXTREME_{kind.removesuffix('x2')}", detail=form | relu)
+    it.emit(f"MINMAX_{kind.removesuffix('x2')}", detail=form | relu)
 
 
 @reader("POPC")

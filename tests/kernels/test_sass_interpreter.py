@@ -1,7 +1,7 @@
 """The interpreter of machine code does what each instruction is defined to do, and sees faults.
 
 Each opcode is compared with a definition in plain Python, on numbers about the edges of its types.
-Small programs show how lanes go apart and meet again, and that what a kernel may not do is noticed.
+Small programs show how lanes diverge and reconverge, and that what a kernel may not do is noticed.
 """
 
 from __future__ import annotations
@@ -457,7 +457,7 @@ def test_an_instruction_for_the_whole_warp_does_what_it_is_defined_to_do(text):
         assert set(found["R21"].tolist()) == {expected[1]}
 
 
-# Lanes that go apart and meet again ---------------------------------------------------------------
+# Divergence ---------------------------------------------------------------------------------------
 
 APART = """
     S2R R0, SR_LANEID
@@ -473,7 +473,7 @@ meet:
 beyond:
     SHFL.BFLY PT, R20, R16, 0x10, 0x1f
 """
-"""Lanes 0 to 7 and the others do different things, and then exchange what they have."""
+"""Lanes 0 to 7 and the others take different branches, and then exchange their numbers."""
 
 
 @pytest.mark.parametrize(
@@ -485,15 +485,15 @@ beyond:
         ("NOP", "BAR.SYNC.DEFER_BLOCKING 0x0"),
     ],
 )
-def test_lanes_meet_where_the_code_says_so(enter, leave):
+def test_lanes_reconverge_where_the_code_says_so(enter, leave):
     for seed in range(8):
         found = execute(APART.format(enter=enter, leave=leave), seed=seed)["R20"]
         lanes = np.arange(LANES)
         np.testing.assert_array_equal(found, np.where((lanes ^ 16) < 8, 1, 2))
 
 
-def test_lanes_do_not_meet_where_the_code_does_not_say_so():
-    with pytest.raises(emulator.LaunchError, match=r"SHFL.*is elsewhere: 0x"):
+def test_lanes_do_not_reconverge_elsewhere():
+    with pytest.raises(emulator.LaunchError, match=r"SHFL.*shuffles from an inactive lane: 0x"):
         execute(APART.format(enter="NOP", leave="NOP"))
 
 
@@ -537,7 +537,7 @@ def test_lanes_that_wait_go_on_when_the_others_yield():
     for seed in range(8):
         found = execute(text.format(yields="YIELD"), seed=seed)["R20"]
         np.testing.assert_array_equal(found, np.where(np.arange(LANES) < 8, 1, 2))
-    with pytest.raises(emulator.LaunchError, match="would wait for ever"):
+    with pytest.raises(emulator.LaunchError, match="deadlocks"):
         execute(text.format(yields="NOP"))
 
 
@@ -648,7 +648,7 @@ def test_warps_read_what_others_wrote_before_a_barrier():
 @pytest.mark.parametrize(
     ("before", "after", "message"),
     [
-        ("NOP", BARRIER, "LDS.*(what another warp wrote since|that nobody wrote)"),
+        ("NOP", BARRIER, "LDS.*(what another warp wrote since|uninitialized)"),
         (BARRIER, "NOP", "(STS.*another warp read since|LDS.*another warp wrote since)"),
     ],
 )
@@ -664,20 +664,20 @@ def test_a_race_between_warps_is_noticed(before, after, message):
 
 
 FAULTS = {
-    "LDS R20, [RZ+0x400]": r"LDS.*lane 0: reads shared memory that nobody wrote, byte 0x0",
-    "STS [RZ+0x402], R10": r"odd address of shared memory, 0x402",
-    "STS.64 [RZ+0x404], R10": r"odd address of shared memory, 0x404",
-    "STS [RZ+0x440], R10": r"leaves the shared memory, 0x440",
-    "STS.128 [RZ+0x3f0], R10": r"leaves the shared memory, 0x3f0",
-    "LDG.E R20, [R2.64+0x2]": r"LDG.*lane 0: uses an odd address",
-    "LDG.E.64 R20, [R2.64]": r"lane 1: uses an odd address",
-    "LDG.E R20, [R2.64+0x204]": r"lane 31: uses what is no array",
-    "STG.E [R2.64+-0x4], R10": r"lane 0: uses what is no array",
-    "LDG.E R20, [R10.64]": r"lane 0: uses what is no array, 0x0",
+    "LDS R20, [RZ+0x400]": r"LDS.*lane 0: reads uninitialized shared memory, byte 0x0",
+    "STS [RZ+0x402], R10": r"misaligned access to shared memory at 0x402",
+    "STS.64 [RZ+0x404], R10": r"misaligned access to shared memory at 0x404",
+    "STS [RZ+0x440], R10": r"out-of-bounds access to shared memory at 0x440",
+    "STS.128 [RZ+0x3f0], R10": r"out-of-bounds access to shared memory at 0x3f0",
+    "LDG.E R20, [R2.64+0x2]": r"LDG.*lane 0: misaligned access at",
+    "LDG.E.64 R20, [R2.64]": r"lane 1: misaligned access at",
+    "LDG.E R20, [R2.64+0x204]": r"lane 31: out-of-bounds access at",
+    "STG.E [R2.64+-0x4], R10": r"lane 0: out-of-bounds access at",
+    "LDG.E R20, [R10.64]": r"lane 0: out-of-bounds access at 0x0",
     "R2UR UR4, R0": r"lane 1: has another number than the first: 0x1",
-    "LDC R20, c[0x0][0x220]": r"nobody has written c\[0x0\]\[0x220\]",
+    "LDC R20, c[0x0][0x220]": r"uninitialized constant c\[0x0\]\[0x220\]",
     "again:\nBRA `(again)": r"more than 100000000 instructions",
-    "@P0 EXIT\nBRA `(end)\nEXIT\nend:\nWARPSYNC 0xf": r"lane 4: is none of the lanes",
+    "@P0 EXIT\nBRA `(end)\nEXIT\nend:\nWARPSYNC 0xf": r"lane 4: waits for lanes without itself",
 }
 
 
@@ -687,13 +687,13 @@ def test_what_no_kernel_may_do_is_noticed(text):
         execute(text, shared_bytes=64)
 
 
-def test_words_of_an_array_that_nobody_wrote_are_noticed():
+def test_reads_of_uninitialized_words_are_noticed():
     """An array may say of a word that the kernel has to write it first."""
     words = np.full((WORDS + 1, LANES), 7, np.uint32)
     words[2, 5] = 0xDEADBEEF
     given = batch.exact(words)
     read = "LDC.64 R2, c[0x0][0x210]\nLDG.E.64 R6, [R2.64+0x110]\nEXIT"
-    with pytest.raises(emulator.LaunchError, match="lane 0: reads what nobody wrote, 0x"):
+    with pytest.raises(emulator.LaunchError, match="lane 0: reads uninitialized memory at 0x"):
         Executable(assemble(read))("run", given)
     write = "LDC.64 R2, c[0x0][0x210]\nMOV R4, 0xdeadbeef\nSTG.E [R2.64+0x114], R4\n"
     Executable(assemble(write + read))("run", given)
@@ -727,6 +727,7 @@ def test_wavefronts_of_a_load_are_counted(size, stride, expected):
 @pytest.mark.parametrize(
     "text",
     [
+        "LOP3.LUT P2, R20, R10, R11, RZ, 0xc0, P0",
         *("FROB R1, R2", "IMAD.WIDE.U32 R20, P0, R10, R11, R12", "IADD3 R20, P0, P1, R1, R2, R3"),
         *(
             "LDG.E R20, [R2.U32+UR4]",

@@ -26,6 +26,8 @@ REACHED = {80: 0.7, 90: 0.97}
 """Of the instructions, those that the searches execute. Others are behind the end, or for lists of
 pieces; on 8.0 there are copies of the shuffles for lanes that are not together.
 """
+WAVEFRONTS = np.array([1, 1, 1, 2, 4], np.uint64)
+"""Of a load of 1, 2, 4, 8 and 16 bytes a lane, if there are no bank conflicts."""
 SHARED_BYTES = 163 * 1024
 """Shared memory that a CTA can have on 8.0; on 9.0 it is more."""
 
@@ -57,8 +59,9 @@ def test_random_searches(name):
     rescued = search(kernel, execute)
     assert (rescued > 0) == (kernel is not RESCUE)
     executable = execute(kernel, tile_of(kernel))
-    assert executable.statistics["loads"][4] > 10_000
-    assert executable.statistics["wavefronts"][4] == 4 * executable.statistics["loads"][4]
+    loads, wavefronts = executable.statistics["loads"], executable.statistics["wavefronts"]
+    assert loads[4] > 10_000
+    np.testing.assert_array_equal(wavefronts, loads * WAVEFRONTS)
     assert executable.reached.mean() > REACHED[capability]
 
 
@@ -85,7 +88,11 @@ def test_keys_sort_by_score_and_then_by_place():
 
 
 BROKEN = {
-    "a barrier is missing": (("__syncthreads();", ""), emulator.LaunchError, "another warp|nobody"),
+    "a barrier is missing": (
+        ("__syncthreads();", ""),
+        emulator.LaunchError,
+        "another warp|uninitialized",
+    ),
     "a warp ends with its shortest piece": (  # which the emulator does not see
         ("return __reduce_max_sync(FULL_WARP, a);", "return __reduce_min_sync(FULL_WARP, a);"),
         AssertionError,
@@ -96,15 +103,15 @@ BROKEN = {
         AssertionError,
         "scores of q2_s16.* are wrong",
     ),
-    "a profile is read at an odd address": (
+    "a profile is read at a misaligned address": (
         ("hidden(profile + lane)", "hidden(profile + lane) + 4"),
         emulator.LaunchError,
-        "odd address of shared memory",
+        "misaligned access to shared memory",
     ),
     "a border is written behind its end": (
         ("border[LANES + 4 * rows + 1 + lane]", "border[LANES + 4 * rows + 1 + lane * 9]"),
         (emulator.LaunchError, AssertionError),
-        "uses what is no array|nobody wrote|are wrong",
+        "out-of-bounds|uninitialized|are wrong",
     ),
 }
 """Edits of the sources, and how they are noticed."""
