@@ -2,15 +2,21 @@
 
     python bench/kernels.py --queries Q.fasta --db D.fasta --keep
 
-One thread; GCUPS = query residues x database residues / seconds / 10^9, padding not counted.
+Where numbers with offsets fit one register, both forms of the kernel take turns. NUMBA_CPU_NAME and
+NUMBA_CPU_FEATURES choose another processor to compile for; its name is then part of the file's.
+
+One thread; GCUPS = query residues x database residues / seconds of CPU time / 10^9, padding not
+counted.
 parasail and pyopal score the same pairs under the same scheme, taking turns with swdual.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +27,8 @@ from _report import RESULTS, clock_ghz, in_turn, save, table
 
 from swdual import Database, ScoringScheme
 from swdual.backends import simd
+from swdual.lanes.registers import register_bytes
+from swdual.lanes.score_widths import find_offsets
 from swdual.sequences import matrices, synthesis
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.records import as_sequences
@@ -59,6 +67,14 @@ def main(
     scheme = ScoringScheme(matrices.load("BLOSUM62"), GAP_OPEN, GAP_EXTEND)
     widths = [int(x) for x in lanes.split(",")]
     scorers = {f"swdual, {width} lanes": simd.bind(database, scheme, width) for width in widths}
+    for width in widths:
+        if width <= register_bytes():
+            name = f"swdual, {width} lanes"
+            scorers[f"{name}, offsets"] = offset_scorer = simd.bind(database, scheme, width)
+            for scorer, found in ((scorers[name], lambda _: None), (offset_scorer, find_offsets)):
+                scorer.score_widths = [
+                    replace(numbers, offsets=found(numbers)) for numbers in scorer.score_widths
+                ]
     rows, figures = [], {}
     for query in chosen:
         cells = len(query.codes) * database.residues
@@ -90,9 +106,11 @@ def main(
         "repeats": repeats,
         "wasted": wasted,
     }
-    save("kernels", {**about, "figures": figures}, kept=keep)
+    processor = os.environ.get("NUMBA_CPU_NAME")
+    name = f"kernels_{processor}" if processor else "kernels"
+    save(name, {**about, "figures": figures}, kept=keep)
     if keep:
-        _plot(rows, RESULTS / __version__ / "kernels.svg")
+        _plot(rows, RESULTS / __version__ / f"{name}.svg")
 
 
 def _batches(records: dict[str, str]) -> list[Any]:
@@ -115,10 +133,10 @@ def _queries(path: Path | None, wanted: list[int]) -> list[Sequence]:
 
 def _swdual(scorer: simd.SimdScorer, query: Sequence, database: Database) -> Callable[[], float]:
     def measure() -> float:
-        started = time.perf_counter()
+        started = time.process_time()
         for number, block in enumerate(database.manifest.blocks):
             scorer(query.codes, number, 0, block.sequences, lambda cells: None)
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     return measure
 
@@ -139,17 +157,17 @@ def _peers(query: Sequence, database: Database) -> dict[str, Callable[[], float]
     )
 
     def parasail_time() -> float:
-        started = time.perf_counter()
+        started = time.process_time()
         profile = parasail.profile_create_sat(text, parasail.blosum62)
         for target in letters:
             parasail.sw_striped_profile_sat(profile, target, first, GAP_EXTEND)
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     def pyopal_time() -> float:
-        started = time.perf_counter()
+        started = time.process_time()
         for _ in aligner.align(text.translate(usual), targets, mode="score", algorithm="sw"):
             pass
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     return {"parasail": parasail_time, "pyopal": pyopal_time}
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.lanes.registers import COLUMNS
-from swdual.lanes.score_widths import FRAMESHIFT, PER_TARGET, PROFILE
+from swdual.lanes.score_widths import FRAMESHIFT, MATRIX_WITH_OFFSETS, PER_TARGET, PROFILE
 from swdual.runtime.native import native_family
 
 
@@ -29,12 +29,14 @@ def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
     lanes
         Scores in a vector; their bytes are one register or two.
     source
-        Where scores come from: `MATRIX`, `PER_TARGET`, `PROFILE` or `FRAMESHIFT`.
+        Where scores come from: `MATRIX`, `PER_TARGET`, `PROFILE`, `FRAMESHIFT` or
+        `MATRIX_WITH_OFFSETS`.
     """
     from swdual.lanes.cell import (
         go_down,
         go_down_frames,
         go_down_positions,
+        go_down_with_offsets,
         set_profile,
         set_profile_per_target,
     )
@@ -60,10 +62,12 @@ def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
         table_rows: int,
         first_targets: NDArray[np.int64],
         next_targets: NDArray[np.int64],
-        scales: tuple[int, int, int, int, int],
+        scales: tuple[int, int, int, int, int, int],
         H: NDArray[np.signedinteger],
         E: NDArray[np.signedinteger],
         profile: NDArray[np.signedinteger],
+        zeros: NDArray[np.signedinteger],
+        peaks: NDArray[np.signedinteger],
         lane_best: NDArray[np.signedinteger],
         lane_reset: NDArray[np.signedinteger],
         lane_targets: NDArray[np.int64],
@@ -87,20 +91,28 @@ def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
             See `ScoreWidth`, and `Pack` for the order of targets in lanes. Used only if scores are
             per target.
         scales
-            What stands for score 0, the first and each further gap residue's cost, the limit, and
-            the cost of a frameshift.
+            What stands for score 0, the first and each further gap residue's cost, the limit, the
+            cost of a frameshift, and the rows after which offsets begin anew.
+        zeros, peaks
+            See `go_down_with_offsets`. Used only with offsets.
         H, E, profile, lane_best, lane_reset, lane_targets, lane_rows
             Work space: len(query) vectors (32 more with frameshifts), len(query) vectors,
             `table_rows` groups, one vector, one vector, and twice a number for each lane.
         out
             (targets,) receives the scores; -1 where a score is above the limit.
         """
-        zero_number, gx_number, ge_number, limit, shift_number = scales
+        zero_number, gx_number, ge_number, limit, shift_number, rows = scales
         zero = splat(zero_number, BITS, LANES)
         gx = splat(gx_number, BITS, LANES)
         ge = splat(ge_number, BITS, LANES)
         numbers = (zero, gx, ge)
         shift = splat(shift_number, BITS, LANES)
+        costs = (
+            splat(gx_number - ge_number, BITS, LANES),
+            ge,
+            splat(COLUMNS * ge_number, BITS, LANES),
+            splat(rows * ge_number, BITS, LANES),
+        )
         # A batch: every lane runs through its own targets, one column group after the other.
         #
         #             group  0     1     2     3
@@ -150,6 +162,21 @@ def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
                         reset,
                         numbers,
                         shift,
+                        best,
+                        LANES,
+                    )
+                elif source == MATRIX_WITH_OFFSETS:
+                    best = go_down_with_offsets(
+                        query,
+                        profile,
+                        H,
+                        E,
+                        zeros,
+                        peaks,
+                        fresh,
+                        reset,
+                        costs,
+                        rows,
                         best,
                         LANES,
                     )

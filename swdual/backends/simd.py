@@ -7,7 +7,7 @@ import math
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +18,15 @@ from swdual.backends._striped import StripedQuery, target_kernel
 from swdual.database.database import Block, Database
 from swdual.errors import EngineError
 from swdual.lanes.pack import Pack, count_columns, make_block, pack
-from swdual.lanes.registers import COLUMNS, register_bytes, register_count
+from swdual.lanes.registers import COLUMNS, instruction_set, register_bytes, register_count
 from swdual.lanes.score_widths import (
     FRAMESHIFT,
+    MATRIX_WITH_OFFSETS,
+    OFFSET_ROWS,
     PER_TARGET,
     ScoreWidth,
     allocate_aligned,
+    find_offsets,
     number_rows,
     score_widths,
 )
@@ -35,6 +38,9 @@ RECENT = 32
 
 CALL_CELLS = 4_000_000_000
 """Cells of one call of a kernel: progress is reported, and stops are noticed, between calls."""
+
+OFFSETS_ON, MIN_OFFSET_ROWS = {"avx2"}, 64
+"""Instruction sets on which numbers with offsets are faster, and the shortest query for them."""
 
 TWO_REGISTERS = 1.8
 TARGET_COLUMN, TARGET_VECTOR = 40.0, 1.5
@@ -79,6 +85,10 @@ class SimdScorer:
         self.work = CellCounts()
         self.width = lanes
         self.score_widths = score_widths(scheme, lanes)
+        if instruction_set() in OFFSETS_ON and lanes <= register_bytes():
+            self.score_widths = [
+                replace(width, offsets=find_offsets(width)) for width in self.score_widths
+            ]
         self._database = database
         self._scheme = scheme
         self._profile: tuple[NDArray[np.int32], list[ScoreWidth]] | None = None
@@ -379,6 +389,7 @@ def _score_batches(
     """Score some batches, a target in each lane; yield the cells of each call."""
     lanes, kind = packed.lanes, score_width.kind
     rows, group = len(query) * lanes, COLUMNS * lanes
+    offsets = score_width.offsets if len(query) >= MIN_OFFSET_ROWS else None
     profile = score_width.table_rows * group
     more = RECENT * lanes * (score_width.source == FRAMESHIFT)
     scratch = [allocate_aligned(n, kind) for n in (rows + more, rows, profile, lanes, lanes)]
@@ -386,7 +397,15 @@ def _score_batches(
         packed.lane_targets if score_width.source == PER_TARGET else (np.empty(0, np.int64),) * 2
     )
     gaps = score_width.first_gap, score_width.next_gap
-    numbers = (score_width.zero, *gaps, score_width.limit, score_width.shift)
+    source, limit = score_width.source, score_width.limit
+    tables = score_width.low, score_width.high
+    zeros = peaks = np.empty(0, kind)
+    if offsets is not None:
+        source, limit, tables = MATRIX_WITH_OFFSETS, offsets.limit, (offsets.low, offsets.high)
+        extensions = np.arange(OFFSET_ROWS + COLUMNS + 1)
+        zeros, peaks = (allocate_aligned(len(extensions) * lanes, kind) for _ in range(2))
+        zeros[:] = np.repeat(score_width.zero + extensions * score_width.next_gap, lanes)
+    scales = (score_width.zero, *gaps, limit, score_width.shift, OFFSET_ROWS)
     used = np.flatnonzero(np.bincount(query))
     # A call takes as many whole batches as fit into `step` column groups, but at least one.
     step = max(1, CALL_CELLS // max(1, len(query) * group))
@@ -394,7 +413,7 @@ def _score_batches(
         end = packed.batch_starts[first] + step
         fitting = int(np.searchsorted(packed.batch_starts, end, "right")) - 1
         after = min(last, max(first + 1, fitting))
-        score_kernel(score_width.bits, lanes, score_width.source)(
+        score_kernel(score_width.bits, lanes, source)(
             packed.codes,
             packed.batch_starts,
             packed.event_starts,
@@ -405,13 +424,15 @@ def _score_batches(
             after,
             query,
             used,
-            score_width.low,
-            score_width.high,
+            *tables,
             target_tables,
             score_width.table_rows,
             *order,
-            numbers,
-            *scratch,
+            scales,
+            *scratch[:3],
+            zeros,
+            peaks,
+            *scratch[3:],
             *np.empty((2, lanes), np.int64),
             out,
         )

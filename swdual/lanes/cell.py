@@ -23,6 +23,7 @@ from numba.extending import intrinsic
 
 from swdual.lanes.registers import COLUMNS, TABLE_BYTES
 from swdual.lanes.vector import (
+    add,
     choose,
     larger,
     load,
@@ -63,6 +64,35 @@ def cell(
         return context.make_tuple(builder, signature.return_type, (h, next_e, next_f, u))
 
     return types.UniTuple(e, 4)(diagonal, score, e, f, zero, gx, ge), codegen
+
+
+@intrinsic
+def offset_cell(typing: Any, diagonal: Any, score: Any, e: Any, f: Any, zero: Any, go: Any) -> Any:
+    """Return H, E for the next column, F for the next row, and u, of numbers with offsets.
+
+    Parameters
+    ----------
+    diagonal, score
+        H of the cell up and left, and the score of the pair of residues plus two gap extensions.
+    e, f
+        E from the left and F from above, both plus the cost of a gap's first residue.
+    zero, go
+        What stands for score 0 in this cell, and the cost of a gap's first residue less that of a
+        further one.
+
+    See `go_down_with_offsets`.
+    """
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        diagonal, score, e, f, zero, go = args
+        u = larger(builder, e, f)
+        from_pair = larger(builder, builder.add(diagonal, score), zero)
+        h = larger(builder, from_pair, builder.sub(u, go))
+        next_e = larger(builder, e, h)
+        next_f = larger(builder, f, h)
+        return context.make_tuple(builder, signature.return_type, (h, next_e, next_f, u))
+
+    return types.UniTuple(e, 4)(diagonal, score, e, f, zero, go), codegen
 
 
 @njit(inline="always")
@@ -164,6 +194,104 @@ def go_down(  # type: ignore[no-untyped-def]
             i, pairs, H, E, fresh, reset, numbers, above, h, f, best, lanes
         )
     return above, h, f, maximum(best, maximum(f[1], f[3]))
+
+
+@njit(inline="always")
+def go_down_with_offsets(  # type: ignore[no-untyped-def]
+    query, profile, H, E, zeros, peaks, fresh, reset, costs, rows, best, lanes
+):
+    """Fill all rows of a group of four columns, in numbers with offsets.
+
+    Parameters
+    ----------
+    query, fresh, reset, best, lanes
+        See `go_down`.
+    profile
+        What `set_profile` wrote from the tables of `Offsets`.
+    H, E
+        As for `go_down`, with offsets.
+    zeros
+        ``rows + 5`` vectors: what stands for score 0, plus 0, 1, 2, ... gap extensions.
+    peaks
+        Work space: ``rows + 3`` vectors.
+    costs
+        Vectors: the cost of a gap's first residue less that of a further one, that of a further
+        one, of `COLUMNS` further ones, and of `rows` further ones.
+    rows
+        Rows after which the offsets begin anew.
+
+    Returns
+    -------
+    `best` after the last row, which sees all H, without offset.
+    """
+    # A number of cell (i, c) is kept plus an offset of `ge` for each anti-diagonal, from the
+    # corner at the upper left of every `rows` rows of the group:
+    #
+    #     c:           -1   0   1   2   3
+    #     i % rows -1:  0   1   2   3   4      offsets t, in gap extensions: t = i % rows + c + 2
+    #               0:  1   2   3   4   5
+    #               1:  2   3   4   5   6      E and F that enter a cell have the offset of the
+    #             ...                          neighbour that they come from, t - 1
+    #
+    # A gap that is extended costs `ge`, but the next cell's offset is `ge` more: E and F need no
+    # subtraction. A pair goes two anti-diagonals on, and the profile has two `ge` added:
+    #
+    #     u = max(E, F)
+    #     H = max(H_diagonal + (S + 2 ge), zero + t ge, u - (gx - ge))
+    #     E = max(E, H),  F = max(F, H)
+    #
+    # Range. Every number is that without offset plus t * ge, and 0 <= t <= rows + 4. The bottom is
+    # as far as without offsets, or farther. The highest number less (rows + 4) * ge takes the
+    # place of the highest one in the limit, so the first H above the limit still fits. Nothing is
+    # added to it until `peaks` has seen it: E, F and u only take maxima, and rows that begin anew
+    # subtract. What wraps later in that lane cannot lower a maximum. So an overflow is not missed.
+    #
+    # Each t has a peak of its own, from which the offset is subtracted once, after the last row.
+    go, ge, columns_on, rows_on = costs
+    used = min(rows, len(query)) + 3
+    for t in range(used):
+        store(peaks, t * lanes, load(zeros, (t + 2) * lanes, lanes))
+    above = load(zeros, 0, lanes)
+    h0 = f0 = load(zeros, lanes, lanes)
+    h1 = f1 = load(zeros, 2 * lanes, lanes)
+    h2 = f2 = load(zeros, 3 * lanes, lanes)
+    f3 = load(zeros, 4 * lanes, lanes)
+    for block in range(0, len(query), rows):
+        if block > 0:
+            above = subtract(above, rows_on)
+            h0, h1, h2 = subtract(h0, rows_on), subtract(h1, rows_on), subtract(h2, rows_on)
+            f0, f1 = subtract(f0, rows_on), subtract(f1, rows_on)
+            f2, f3 = subtract(f2, rows_on), subtract(f3, rows_on)
+        for i in range(block, min(block + rows, len(query))):
+            t = (i - block) * lanes
+            at = query[i] * COLUMNS * lanes
+            left = subtract(load(H, i * lanes, lanes), columns_on)
+            e = subtract(load(E, i * lanes, lanes), columns_on)
+            if fresh:
+                zero = load(zeros, t + lanes, lanes)
+                left = choose(reset, zero, left)
+                e = choose(reset, zero, e)
+            z0, z1 = load(zeros, t + 2 * lanes, lanes), load(zeros, t + 3 * lanes, lanes)
+            z2, z3 = load(zeros, t + 4 * lanes, lanes), load(zeros, t + 5 * lanes, lanes)
+            d0, d1, d2, d3 = above, h0, h1, h2
+            h0, e, f0, u = offset_cell(d0, load(profile, at, lanes), e, f0, z0, go)
+            h1, e, f1, u = offset_cell(d1, load(profile, at + lanes, lanes), e, f1, z1, go)
+            store(peaks, t, maximum(load(peaks, t, lanes), u))
+            h2, e, f2, u = offset_cell(d2, load(profile, at + 2 * lanes, lanes), e, f2, z2, go)
+            h3, e, f3, u = offset_cell(d3, load(profile, at + 3 * lanes, lanes), e, f3, z3, go)
+            store(peaks, t + 2 * lanes, maximum(load(peaks, t + 2 * lanes, lanes), u))
+            store(H, i * lanes, h3)
+            store(E, i * lanes, e)
+            above = left
+    below = ((len(query) - 1) % rows + 1) * lanes
+    store(peaks, below, maximum(load(peaks, below, lanes), f1))
+    below += 2 * lanes
+    store(peaks, below, maximum(load(peaks, below, lanes), f3))
+    offset = add(ge, ge)
+    for t in range(used):
+        best = maximum(best, subtract(load(peaks, t * lanes, lanes), offset))
+        offset = add(offset, ge)
+    return best
 
 
 @njit(inline="always")

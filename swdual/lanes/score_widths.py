@@ -8,15 +8,38 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.lanes.registers import TABLE_BYTES
+from swdual.lanes.registers import COLUMNS, TABLE_BYTES
 from swdual.sequences.alphabet import CODES, PAD
 from swdual.sequences.matrices import MAX_MATRIX_SCORE
 from swdual.sequences.scoring import ScoringScheme
 
-MATRIX, PER_TARGET, PROFILE, FRAMESHIFT = 0, 1, 2, 3
+MATRIX, PER_TARGET, PROFILE, FRAMESHIFT, MATRIX_WITH_OFFSETS = 0, 1, 2, 3, 4
 """Where the scores of pairs come from: from one matrix, from a matrix for each target, or from the
 positions of a profile; or from one matrix, with rows for all frames of a strand. Kernels are
-compiled for each."""
+compiled for each, and for one matrix also with `Offsets`."""
+
+OFFSET_ROWS, MAX_OFFSET = 16, 40
+"""Rows after which offsets begin anew, and the largest offset of a number of 8 bits.
+
+There are offsets of 0, 1, ... ``OFFSET_ROWS + COLUMNS`` gap extensions.
+"""
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """What `swdual.lanes.cell.go_down_with_offsets` reads instead of the same of `ScoreWidth`.
+
+    Parameters
+    ----------
+    limit
+        The largest number without offset that is exact.
+    low, high
+        Score tables, with two gap extensions added to each score.
+    """
+
+    limit: int
+    low: NDArray[np.int8]
+    high: NDArray[np.int8]
 
 
 @dataclass(frozen=True)
@@ -49,6 +72,8 @@ class ScoreWidth:
         Whether the numbers can hold all scores of `matrices`.
     shift
         Cost of a frameshift; 0 if there are none.
+    offsets
+        What else to use for queries that are long enough, if offsets are faster.
     """
 
     bits: int
@@ -64,6 +89,7 @@ class ScoreWidth:
     matrices: NDArray[np.signedinteger] | None = None
     in_range: bool = False
     shift: int = 0
+    offsets: Offsets | None = None
 
     @property
     def kind(self) -> np.dtype[np.signedinteger]:
@@ -135,6 +161,27 @@ class ScoreWidth:
     def floor(self) -> int:
         """The smallest score that a number can hold: `zero` less it is the lowest number."""
         return -(1 << (self.bits - 1)) - self.zero
+
+
+def find_offsets(width: ScoreWidth) -> Offsets | None:
+    """Return the offsets of numbers of 8 bits; None if they would take too many scores.
+
+    Parameters
+    ----------
+    width
+        The numbers.
+    """
+    ge = width.next_gap
+    largest = int(width.table.max())
+    limit = width.limit - (OFFSET_ROWS + COLUMNS) * ge
+    if (
+        width.bits > 8
+        or width.source != MATRIX
+        or width.limit - limit > MAX_OFFSET
+        or limit - width.zero < largest
+    ):
+        return None
+    return Offsets(limit, *_tables(width.table + 2 * ge))
 
 
 def number_rows(query: bytes, profile: NDArray[np.int32] | None = None) -> NDArray[np.int64]:

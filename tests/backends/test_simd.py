@@ -23,7 +23,8 @@ A, C = PROTEIN.encode("AC")
 
 @pytest.fixture(autouse=True, params=["together", "alone", "as it pays"])
 def kernels(request, monkeypatch):
-    """Every test runs with each kernel, and with the choice between them."""
+    """Every test runs with each kernel, and with the choice between them; without offsets."""
+    monkeypatch.setattr(simd, "OFFSETS_ON", set())
     if request.param != "as it pays":
         alone = request.param == "alone"
         monkeypatch.setattr(
