@@ -89,13 +89,13 @@ class Sweep(Launcher):
 
 
 def limit(
-    kernel: Kernel, tile: Tile, length: int, database: Database, card: TimedCard
+    kernel: Kernel, tile: Tile, length: int, database: Database, card: TimedCard, *, sparse: bool
 ) -> float | None:
     """Return the GCUPS that no run can exceed at a clock of 1 Hz; None if there is no model."""
     if card.capability_number not in CAPABILITIES:
         return None
     clocks = sum(
-        seconds(kernel, tile, length, block.lengths, card.processors, 1.0)
+        seconds(kernel, tile, length, block.lengths, card.processors, 1.0, sparse=sparse)
         for block in database.blocks()
     )
     return kernel.queries * length * database.residues / clocks / 1e9
@@ -189,7 +189,8 @@ def main(
                     if right:
                         key = kernel.name, tile, length
                         measured[key] = [time for time, _ in runs]
-                        limits[key] = limit(kernel, tile, length, database, card)
+                        sparse = cutoff is not None
+                        limits[key] = limit(kernel, tile, length, database, card, sparse=sparse)
                 write(quiet=True)
     show(card, database, clocks, measured, limits, sampled)
     write(quiet=False)
