@@ -12,6 +12,7 @@ from swdual.errors import DeviceError
 from swdual.master import partition
 from swdual.master.task import Task
 from swdual.master.work_stealing import LOOK_AHEAD, WorkStealingScheduler
+from swdual.master.worker import ScoringWorker
 from swdual.profiles import Profile
 from swdual.sequences import synthesis
 
@@ -164,7 +165,8 @@ def test_both_strands_of_a_query_are_told_one_after_the_other(ahead):
 def test_what_is_done_already_is_not_told():
     """Others may have taken it over meanwhile."""
     tasks = [Task(k, f"q{k}", None, lambda *_: None, 1, np.ones(1)) for k in range(3)]
-    scheduler = WorkStealingScheduler([None], [tasks])
+    worker = ScoringWorker(0, "cpu 0", AHEAD, scorer=None, rates=None)
+    scheduler = WorkStealingScheduler([worker], [tasks])
     attempt = scheduler.take(0)
     tasks[1].done = True
     assert scheduler.list_upcoming(attempt) == [tasks[0], tasks[2]]
