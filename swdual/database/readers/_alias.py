@@ -117,7 +117,7 @@ def find_volumes(base: str, kind: str) -> tuple[str | None, list[str]]:
             facts = _read_alias(alias)
             if "TITLE" in facts:
                 titles.append(facts["TITLE"])
-            words = [match[1] or match[2] for match in _WORD.finditer(facts["DBLIST"])]
+            words = [match[2] or match[1] for match in _WORD.finditer(facts["DBLIST"])]
             waiting += [_find_listed(word, alias, kind) for word in reversed(words)]
         elif os.path.isfile(f"{name}.{kind}in"):
             volumes.setdefault(os.path.abspath(name), name)

@@ -522,6 +522,7 @@ def test_an_alias_file_that_names_nothing_is_refused(tmp_path):
     """Nor is one that names itself alone, or is none."""
     for text, message in (
         ("DBLIST gone\n", r"x\.pal: lists 'gone', but there is no 'gone\.pin'"),
+        ('DBLIST "" x\n', r"x\.pal: lists '', but there is no '\.pin'"),
         ("DBLIST x\n", r"x\.pal: names no volume but itself"),
         ("TITLE x\n", r"x\.pal: is no alias file of BLAST: it has no DBLIST"),
         ("DBLIST\n", r"x\.pal: is no alias file"),
