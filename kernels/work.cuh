@@ -151,15 +151,15 @@ static __device__ __forceinline__ void search_in_one_tile(const Search& search, 
             return;
         Group<Profile> group(search, place, end);
         unsigned int highest = 0;
-        bool exact = !Number::SPARSE || search.cutoff == 0;
-        if (!exact) {
+        bool look_at_all = !Number::SPARSE || search.cutoff == 0;
+        if (!look_at_all) {
             const unsigned int best = fill<Profile, false>(true, profile, search, group.residues,
                 group.longest(), gap, gap.first, nullptr, false, false);
             highest = highest_of_group<Profile>(best);
             const int g = max(Number::number(highest, 0), Number::number(highest, 1));
-            exact = highest_of_warp(g >= group.doubtful(true));
+            look_at_all = highest_of_warp(g >= group.doubtful(true));
         }
-        if (exact) {
+        if (look_at_all) {
             const unsigned int best = fill<Profile, false>(false, profile, search, group.residues,
                 group.longest(), gap, gap.first, nullptr, false, false);
             highest = highest_of_group<Profile>(best);

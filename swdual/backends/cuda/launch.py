@@ -194,12 +194,15 @@ class Launcher:
         kernel = self._find_kernel(queries)
         assert kernel is not None
         lengths = self._shelf.lengths(part.stretch.block)[part.first : part.last]
-        self._card.prepare(*_program(kernel, self._tile(kernel, size[1], lengths)))
+        tile = self._tile(kernel, size[1], lengths)
+        self._card.prepare(*_program(kernel, tile))
         limit = kernel.limit(max(self._largest(query) for query in queries))
+        has_tiles = size[1] > tile.lanes * tile.columns
         for query in queries:
-            if self.max_score(query, int(lengths[0])) >= limit:
-                tile = self._tile(self._widest, len(query), lengths)
-                self._card.prepare(*_program(self._widest, tile))
+            overflows = self.max_score(query, int(lengths[0])) >= limit
+            if overflows or (kernel.numbers.sparse and has_tiles):
+                again = self._rescue_tile(len(query), lengths)
+                self._card.prepare(*_program(self._widest, again))
 
     def launch(
         self, slot: Slot, queries: Sequence[KernelQuery], part: Part, cutoff: int | None
@@ -285,6 +288,11 @@ class Launcher:
         mean_length = float(lengths.mean())
         return _choose(kernel, self._capability, query_length, mean_length, self._card.shared_bytes)
 
+    def _rescue_tile(self, query_length: int, lengths: NDArray[np.uint32]) -> Tile:
+        """Return the tile for pieces that are scored again: few, so that the longest decides."""
+        about = self._capability, query_length, float(lengths.mean()), self._card.shared_bytes
+        return _choose(self._widest, *about, alone=True)
+
     def _shape(
         self, kernel: Kernel, queries: Sequence[KernelQuery], lengths: NDArray[np.uint32]
     ) -> LaunchShape:
@@ -325,7 +333,9 @@ class Launcher:
     def learn(self, cutoff: int, found: int, targets: int) -> None:
         """Take note of how many of some targets reach a cutoff: sparse kernels pay if few do."""
         many = found * MANY > targets
-        self._low_cutoff = cutoff if many else min(self._low_cutoff, cutoff - 1)
+        self._low_cutoff = (
+            max(self._low_cutoff, cutoff) if many else min(self._low_cutoff, cutoff - 1)
+        )
 
     def _find_cutoff(
         self,
@@ -420,9 +430,7 @@ class Launcher:
         have work.
         """
         kernel, ctas = self._widest, self._card.processors
-        # Such pieces are few, so that the longest of them decides.
-        about = self._capability, len(query), float(lengths.mean()), self._card.shared_bytes
-        tile = choose(kernel, *about, alone=True)
+        tile = self._rescue_tile(len(query), lengths)
         several = len(query) > MAX_TILE_COLUMNS
         if several and work.pieces < ctas * _granule(kernel, tile, tile.threads):
             tiles, sizes = self._wide_tiles(kernel, tile), np.minimum(lengths, work.longest)

@@ -23,7 +23,10 @@ from numpy.typing import NDArray
 from swdual.sequences.alphabet import ALIGNMENT
 
 SPANS_A_WINDOW = 4
-"""A window is at least so many spans long, so that overlaps cost less than windows gain."""
+"""A window is at least so many spans long, so that overlaps cost less than windows gain.
+
+Where targets are few, `occupancy` also takes shorter ones.
+"""
 
 STEPS_AN_OCTAVE = 8
 """Spans are rounded up to so many sizes between a power of two and the next, to be few."""

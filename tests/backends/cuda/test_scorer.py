@@ -729,3 +729,20 @@ def test_equal_queries_are_both_answered(small):
     tasks = tasks_of(database, [query, query, query[:50]])
     scorer = CudaScorer(database, BLOSUM62, StandIn(total=8 * MEBIBYTE))
     assert in_turn(scorer, tasks) == expected(database, BLOSUM62, tasks)
+
+
+@pytest.mark.parametrize("capability", [(9, 0), (8, 0)])
+def test_what_is_launched_was_prepared(capability):
+    """In one tile and in several, with scores that overflow and with sparse fills."""
+    rng = np.random.default_rng(7)
+    queries = [random_codes(rng, length) for length in (40, 350, 600, 900)]
+    database = database_of([*family(rng, queries[1], 20), queries[2], queries[3] * 2])
+    card = StandIn(seed=3, capability=capability)
+    scorer = CudaScorer(database, scheme_of(90, -4, 11, 1), card)
+    tasks = tasks_of(database, queries)
+    scorer.prefetch(tasks)
+    for task in tasks:
+        find_best(scorer, task, 400)
+    launched = {expression for expression, _ in card.launches}
+    assert launched <= {program.expression for program, _ in card.prepared}
+    assert any("q1_s32" in expression for expression in launched)
