@@ -625,6 +625,10 @@ def name_setting(scheme: ScoringScheme, place: str = "") -> str:
     return " ".join(filter(None, [place, "with frameshifts" if scheme.frameshift else ""]))
 
 
+_saving = threading.Lock()
+"""Searches of a process write one at a time: they share the name of the temporary file."""
+
+
 class CalibrationCache:
     """The rates of this machine's workers, kept from run to run.
 
@@ -695,13 +699,24 @@ class CalibrationCache:
     def _key(self, name: str, device_mix: str) -> str:
         return " ".join(filter(None, [name, "among", device_mix, self._setting]))
 
-    def save(self) -> None:
-        """Write what is new into the file, beside what other machines and searches know."""
-        if self.path is None or time.monotonic() - self._saved < self._every:
-            return
-        self._saved = time.monotonic()
+    def save(self, *, at_once: bool = False) -> None:
+        """Write what is new into the file, beside what other machines and searches know.
+
+        Parameters
+        ----------
+        at_once
+            Whether also within `every` seconds of the last write.
+        """
+        with _saving:
+            now = time.monotonic()
+            if self.path is None or (now - self._saved < self._every and not at_once):
+                return
+            self._saved = now
+            self._write(self.path)
+
+    def _write(self, path: Path) -> None:
         try:
-            everything = json.loads(self.path.read_text())
+            everything = json.loads(path.read_text())
         except (OSError, ValueError, RecursionError):
             everything = {}
         if not isinstance(everything, dict):
@@ -709,10 +724,10 @@ class CalibrationCache:
         ours = everything.get(machine())
         new = {key: _entry_of(rates) for key, rates in [*self._new.items()]}
         everything[machine()] = {**(ours if isinstance(ours, dict) else {}), **new}
-        beside = self.path.with_name(f"{self.path.name}.{os.getpid()}")
+        beside = path.with_name(f"{path.name}.{os.getpid()}")
         try:
             beside.write_text(json.dumps(everything, indent=1))
-            beside.replace(self.path)
+            beside.replace(path)
         except OSError:
             with suppress(OSError):
                 beside.unlink()

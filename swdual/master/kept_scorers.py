@@ -67,6 +67,12 @@ class KeptScorers:
             for name in [*self._kept]:
                 self._drop(name)
 
+    def close(self) -> None:
+        """Free the memory of all cards, and write the rates."""
+        self.drop()
+        for rates in self._rates.values():
+            rates.save(at_once=True)
+
     def _drop(self, name: str) -> None:
         *_, scorer = self._kept.pop(name, (None, None, None))
         if isinstance(scorer, ReleasingScorer):

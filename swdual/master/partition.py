@@ -30,7 +30,7 @@ Finer partitions are tried only while each shortens it by at least this factor.
 """
 
 TASKS_PER_WORKER = 24
-"""Tasks beyond which nobody waits long for another who attempts out slower than predicted."""
+"""Tasks beyond which nobody waits long for another who turns out slower than predicted."""
 
 UNSURE = 0.2
 """Part of its predicted time by which a task may take longer."""
@@ -411,7 +411,7 @@ def _order_by_range(
 
 
 class Replanning:
-    """Plans what nobody has begun again when workers attempt out unlike what was predicted.
+    """Plans again what nobody has begun, when workers turn out slower or faster than predicted.
 
     Always by the dual approximation, which takes workers of one kind with different speeds.
 

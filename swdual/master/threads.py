@@ -116,7 +116,7 @@ class ThreadExecutor(Executor):
             scorers = [worker.scorer for worker in context.workers]
         else:
             scorers = []
-            if context.failed_workers:
+            if any(number < len(context.workers) for number in context.failed_workers):
                 self._kept_scorers.drop()
         if context.shuffled is not None:
             scorers.append(context.shuffled[1])
@@ -129,7 +129,8 @@ class ThreadBatch(BatchExecution):
     """One batch of queries on the worker threads.
 
     Threads run from the beginning to the end of the ``with`` block. They take tasks from the
-    `WorkStealingScheduler` of the stage, alignment tasks before scoring tasks.
+    `WorkStealingScheduler` of the stage, scoring tasks before alignment tasks; workers that only
+    align take no others.
 
     Parameters
     ----------

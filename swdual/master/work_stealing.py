@@ -145,7 +145,10 @@ class WorkStealingScheduler:
         self._changed, self._added = threading.Condition(lock), threading.Condition(lock)
 
     def add(self, *tasks: Task) -> None:
-        """Add background tasks. They are run when no planned task is left to start."""
+        """Add background tasks.
+
+        Workers that score run them when no planned task is left to start, others at once.
+        """
         with self._changed:
             self._background.extend(tasks)
             self._added.notify(len(tasks))

@@ -443,7 +443,7 @@ class JobQueue:
         for job in [*self._jobs.values()]:
             self.forget(job)
         self._executor.shutdown()
-        self._scorers.drop()
+        self._scorers.close()
 
     def keep_message(self, record: logging.LogRecord) -> bool:
         """Keep a message of a search with its job; return whether it is somebody else's.

@@ -8,7 +8,7 @@ import pytest
 from swdual.backend import Device
 from swdual.database.database import Database
 from swdual.master import worker
-from swdual.master.cost import CalibrationCache
+from swdual.master.cost import CalibrationCache, CostModel, Seen
 from swdual.master.kept_scorers import KeptScorers
 from swdual.master.search import Search
 from swdual.master.threads import ThreadExecutor
@@ -97,6 +97,31 @@ def test_a_worker_that_failed_begins_anew(database, bound, monkeypatch):
     run._context.failed_workers.add(0)
     executor.close()
     assert bound == ["bind gpu", "release"]
+
+
+def test_a_thread_that_only_aligned_and_failed_frees_no_card(database, bound):
+    """Its number is behind those of the workers that score."""
+    kept = KeptScorers()
+    chosen = SearchOptions(device=[CARD], comp_based_stats=0)
+    executor = ThreadExecutor(kept_scorers=kept)
+    run = Search("MKVLAWGGHER", database, chosen, executor)
+    run.prepare()
+    run._context.failed_workers.add(1)
+    executor.close()
+    assert bound == ["bind gpu"]
+
+
+def test_rates_are_written_at_the_end_though_they_were_just_before(tmp_path, monkeypatch):
+    monkeypatch.setattr("swdual.master.cost.cache_folder", lambda: tmp_path)
+    kept = KeptScorers()
+    rates = kept.find_rates(ScoringScheme(load("BLOSUM62")))
+    known = rates.find("simd", "1 simd", lambda: CostModel.from_dict({"gcups": 10}))
+    known.seen.append(Seen(4, 1.5))
+    rates.keep("simd", "1 simd", known)
+    rates.save()
+    assert CalibrationCache().find("simd", "1 simd", None).seen == []
+    kept.close()
+    assert CalibrationCache().find("simd", "1 simd", None).seen == [Seen(4, 1.5)]
 
 
 def test_rates_are_kept_apart_by_setting_and_read_once(database, bound, monkeypatch):
