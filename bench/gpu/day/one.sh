@@ -45,6 +45,6 @@ done
 
 step 90 instructions 70 "$PYTHON" bench/gpu/instructions.py --keep
 step 150 kernels 60 "$PYTHON" bench/gpu/kernels.py --keep --residues 60000000 --repeats 2 \
-    --cutoff 75 --lengths 144,375,400,567,1000,2005,5478
+    --cutoff 75 --lengths 144,375,384,400,448,567,1000,2005
 
 finish
