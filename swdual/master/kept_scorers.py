@@ -25,6 +25,7 @@ class KeptScorers:
         self._kept: dict[str, tuple[Database, ScoringScheme, Scorer]] = {}
         self._rates: dict[str, CalibrationCache] = {}
         self._lock = threading.Lock()
+        self._locks: dict[str, threading.Lock] = {}
 
     def bind(self, device: Device, database: Database, scheme: ScoringScheme) -> Scorer:
         """Return the scorer that is kept, or a new one in its place.
@@ -38,7 +39,7 @@ class KeptScorers:
         """
         if device.kind == "cpu":
             return bind(device, database, scheme)
-        with self._lock:
+        with self._lock_of(device.name):
             kept = self._kept.get(device.name)
             if kept is not None and kept[0] is database and kept[1] == scheme:
                 return kept[2]
@@ -63,8 +64,8 @@ class KeptScorers:
 
     def drop(self) -> None:
         """Free the memory of all cards, and keep nothing: after a failure, begin anew."""
-        with self._lock:
-            for name in [*self._kept]:
+        for name in [*self._kept]:
+            with self._lock_of(name):
                 self._drop(name)
 
     def close(self) -> None:
@@ -72,6 +73,11 @@ class KeptScorers:
         self.drop()
         for rates in self._rates.values():
             rates.save(at_once=True)
+
+    def _lock_of(self, name: str) -> threading.Lock:
+        """Return the lock of a GPU: several may start side by side."""
+        with self._lock:
+            return self._locks.setdefault(name, threading.Lock())
 
     def _drop(self, name: str) -> None:
         *_, scorer = self._kept.pop(name, (None, None, None))

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 
@@ -79,6 +82,21 @@ def test_another_scheme_or_database_takes_the_place_on_the_card(database, bound)
     find(masked, kept)
     find(masked, kept)
     assert bound == ["bind gpu", "release", "bind gpu", "release", "bind gpu"]
+
+
+def test_several_cards_start_side_by_side(database, monkeypatch):
+    both = threading.Barrier(2)
+
+    def bind(device, database, scheme):
+        both.wait(60)
+        return device.name
+
+    monkeypatch.setattr("swdual.master.kept_scorers.bind", bind)
+    kept, scheme = KeptScorers(), ScoringScheme(load("BLOSUM62"))
+    cards = [Device("gpu", "cuda", {"number": number}) for number in range(2)]
+    with ThreadPoolExecutor(2) as pool:
+        found = [pool.submit(kept.bind, card, database, scheme) for card in cards]
+        assert [each.result() for each in found] == [card.name for card in cards]
 
 
 def test_scorers_of_cpus_are_not_kept(database, bound):
