@@ -130,7 +130,10 @@ class Requests:
             except (TimeoutError, CancelledError):
                 seconds *= 2
             except Exception as error:
-                self._events.put((future, partial(self._fail, future, failed, error)))
+                act: Callable[[], None] = partial(self._fail, future, failed, error)
+                if isinstance(error, OSError) and future.status != "error":
+                    act = partial(_raise_error, error)  # the connection failed, not the task
+                self._events.put((future, act))
                 return
             else:
                 self._events.put((future, partial(self._finish, future, then, value)))
