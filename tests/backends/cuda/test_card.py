@@ -79,7 +79,7 @@ def test_kernels_that_will_be_launched_are_compiled_at_the_same_time(monkeypatch
     cupy, together, folders = FakeCupy(), threading.Barrier(3, timeout=60), []
 
     def compiled(**given):
-        if given["name_expressions"] != ("keys",):
+        if given["name_expressions"][0].startswith("s2_s16"):
             together.wait()
         folders.append(os.environ["CUPY_CACHE_DIR"])
         return FakeCupy.RawModule(cupy, **given)
@@ -88,7 +88,7 @@ def test_kernels_that_will_be_launched_are_compiled_at_the_same_time(monkeypatch
     scorer = CudaScorer(database, BLOSUM62, CupyCard(cupy, 0))
     tasks = tasks_of(database, [query[:n] for n in (400, 180, 90)])
     assert in_turn(scorer, tasks) == expected(database, BLOSUM62, tasks)
-    assert len(cupy.modules) == len(folders) == 4
+    assert len(cupy.modules) == len(folders) >= 4
     assert set(folders) == {str(_cuda_cupy.cache_folder() / "cupy")}
     assert "CUPY_CACHE_DIR" not in os.environ
     assert cupy.device.depth == 0
