@@ -315,14 +315,9 @@ def interpolate_columns(
     columns
         (ranges, knots) columns of each range, for a query of each length in `KNOTS`.
     """
-    logarithms, knots = np.log(query_lengths), np.log(KNOTS)
-    before = np.clip(np.searchsorted(knots, logarithms, "right") - 1, 0, len(KNOTS) - 2)
-    part = (logarithms - knots[before]) / (knots[before + 1] - knots[before])
-    part = np.clip(part, 0.0, 1.0)[:, None]
-    values = np.log(columns.T)
-    at_lengths: NDArray[np.float64] = np.exp(
-        values[before] * (1 - part) + values[before + 1] * part
-    )
+    at_lengths = np.empty((len(query_lengths), len(columns)))
+    for index, each in enumerate(columns):
+        at_lengths[:, index] = interpolate(query_lengths, each)
     return at_lengths
 
 
