@@ -699,8 +699,8 @@ def tuning_figure(found: Found) -> Any:
             shades = colormaps["viridis"](np.linspace(0, 0.9, len(lines)))
             for line, value, shade in zip(lines, others, shades, strict=True):
                 axes.plot(places, line, color=shade, marker=".", label=f"{value:g}")
-            axes.set(xlabel=label, ylabel=LABELS[what], yscale="log")
-            axes.legend(title=other, frameon=False, fontsize=7, title_fontsize=8)
+            axes.set(xlabel=label, ylabel=LABELS[what], yscale="log", xticks=places)
+            axes.legend(title=other, frameon=False, fontsize=7, title_fontsize=8, ncols=2)
     figure.suptitle(
         f"{found.name}: SPT-RD by parameters, means of {found.tuned('spt_rd')} instances"
     )
