@@ -12,7 +12,7 @@ EXIT_CODE = 4
 
 
 class Checks:
-    """Notes of unlike scores and of failures; each is printed when it is first made."""
+    """Notes of scores that differ, and of failures; each is printed when it is first made."""
 
     def __init__(self) -> None:
         self.notes: list[str] = []

@@ -130,7 +130,7 @@ class Searches:
     Parameters
     ----------
     folder, database, checks
-        Where the queries are, what is searched, and what notes unlike outputs.
+        Where the queries are, what is searched, and what notes outputs that differ.
     """
 
     def __init__(self, folder: Path, database: Path, checks: Checks) -> None:

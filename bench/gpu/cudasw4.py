@@ -222,7 +222,7 @@ class Comparison:
     Parameters
     ----------
     card, files, other, folder, checks
-        Where what is compared, where files go, and what notes unlike scores.
+        Where what is compared, where files go, and what notes scores that differ.
     """
 
     def __init__(

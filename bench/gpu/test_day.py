@@ -144,7 +144,7 @@ def test_bytes_that_differ_stop_the_day(tmp_path, python):
         tmp_path, f"bash {FOLDER}/one.sh", PYTHON=python, TESTS="18 passed", CODE="0"
     )
     assert done.returncode == 1
-    assert "!!! GPU and CPUs write unlike bytes" in done.stdout
+    assert "!!! GPU and CPUs write different bytes" in done.stdout
     assert list(steps)[-1] == "proteins_cuda:0"
 
 

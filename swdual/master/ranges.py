@@ -30,7 +30,7 @@ their scores overflow). The lanes that idle by layout make up a third of that.
 
 
 MAX_KNOWN = 10_000
-"""Max ranges of a database that are kept, about."""
+"""Number of ranges of a database beyond which what is kept of it is dropped."""
 
 SMALL_EDGE = 8
 """A small range costs at most this fraction of its residues in addition: one in so many."""
@@ -89,7 +89,7 @@ _known: WeakKeyDictionary[TargetLengths, _Known] = WeakKeyDictionary()
 
 
 def _find_known(database: TargetLengths) -> _Known:
-    """Return what is kept of a database; at most `MAX_KNOWN` ranges."""
+    """Return what is kept of a database; nothing after `MAX_KNOWN` ranges."""
     known = _known.get(database)
     if known is None or max(len(known.columns), sum(map(len, known.cuts.values()))) > MAX_KNOWN:
         known = _known[database] = _Known({}, {})

@@ -32,7 +32,7 @@ same() {
             return
         }
     done
-    cmp "$work/data/$1.cpu" "$work/data/$1.cuda:0" || stop "GPU and CPUs write unlike bytes"
+    cmp "$work/data/$1.cpu" "$work/data/$1.cuda:0" || stop "GPU and CPUs write different bytes"
 }
 same proteins data/queries.fasta data/proteins.fasta
 same nucleotides "$work/data/genes.fasta" "$work/data/nucleotides.fasta"
