@@ -53,7 +53,7 @@ struct Region { std::uint64_t first, end; };  // an array in global memory
 
 // Sums over all warps with all lanes active, for accesses of 1, 2, 4, 8 and 16 bytes a lane.
 struct Statistics {
-    std::uint64_t steps, loads[5], wavefronts[5];
+    std::uint64_t loads[5], wavefronts[5];
 };
 
 // Shared memory by words, with who touched them since which barrier.
@@ -117,10 +117,10 @@ class Interpreter {
 public:
     Interpreter(const Instruction* code, unsigned count, const std::uint32_t* constants,
                 unsigned constant_count, const Region* regions, unsigned region_count,
-                unsigned shared_first, Statistics* statistics, std::uint8_t* reached,
+                unsigned shared_first, Statistics* statistics, std::uint64_t* executed,
                 std::uint64_t seed)
         : code_(code), count_(count), regions_(regions), region_count_(region_count),
-          shared_first_(shared_first), statistics_(statistics), reached_(reached), random_(seed) {
+          shared_first_(shared_first), statistics_(statistics), executed_(executed), random_(seed) {
         for (unsigned k = 0; k < region_count; ++k)
             for (std::uint64_t at = regions[k].first; at + 4 <= regions[k].end; at += 4)
                 if (word_at(at) == UNWRITTEN) unwritten_.insert(at);
@@ -144,7 +144,6 @@ public:
             turn_ = 1u << random_.below(12);
             run_warp(*next);
         }
-        statistics_->steps += steps_;
     }
 
     unsigned place() const { return place_; }
@@ -208,7 +207,7 @@ private:
                 fail("more than %llu instructions", static_cast<unsigned long long>(MAX_STEPS));
             place_ = warp.now.place;
             if (place_ >= count_) fail("control leaves the code");
-            reached_[place_] = 1;
+            ++executed_[place_];
             step(warp, code_[place_]);
         }
     }
@@ -382,12 +381,14 @@ private:
         }
         case REDUCE: {
             const Vector a = in(0);
-            std::uint32_t best = it.detail ? ALL : 0;
+            const bool least = it.detail & 1;
+            const std::uint32_t sign = it.detail & 2 ? 1u << 31 : 0;  // turned, it sorts as unsigned
+            std::uint32_t best = least ? ALL : 0;
             for (std::uint32_t rest = chosen; rest; rest &= rest - 1) {
-                const std::uint32_t mine = a[__builtin_ctz(rest)];
-                best = it.detail ? std::min(best, mine) : std::max(best, mine);
+                const std::uint32_t mine = a[__builtin_ctz(rest)] ^ sign;
+                best = least ? std::min(best, mine) : std::max(best, mine);
             }
-            out(Vector{} + best);
+            out(Vector{} + (best ^ sign));
             break;
         }
         case TO_UNIFORM: {
@@ -426,13 +427,15 @@ private:
             }
             break;
         }
-        case EXIT:
-            warp.alive &= ~chosen;
-            warp.now.lanes &= ~chosen;
-            warp.cta->alive -= __builtin_popcount(chosen);
+        case EXIT: {
+            const std::uint32_t done = chosen & predicate(warp, it.predicates[0]);
+            warp.alive &= ~done;
+            warp.now.lanes &= ~done;
+            warp.cta->alive -= __builtin_popcount(done);
             release(warp);
             release_barrier(*warp.cta);
             break;
+        }
         case BSSY:
             if (chosen) write_barrier(warp, it.detail, active);
             break;
@@ -866,7 +869,7 @@ private:
     unsigned region_count_, last_region_ = 0;
     unsigned shared_first_;
     Statistics* statistics_;
-    std::uint8_t* reached_;
+    std::uint64_t* executed_;  // how often, of each instruction
     std::unordered_set<std::uint64_t> unwritten_;  // addresses of words
     Random random_;
     std::uint64_t steps_ = 0;
@@ -883,12 +886,12 @@ extern "C" __attribute__((visibility("default")))
 const char* run(const sass::Instruction* code, unsigned count, const char* texts,
                 const std::uint32_t* constants, unsigned constant_count,
                 const sass::Region* regions, unsigned region_count, unsigned shared_first,
-                sass::Statistics* statistics, std::uint8_t* reached, unsigned ctas,
+                sass::Statistics* statistics, std::uint64_t* executed, unsigned ctas,
                 unsigned threads, unsigned long shared_bytes, unsigned long seed) {
     static char message[600];
     auto interpreter = std::make_unique<sass::Interpreter>(
         code, count, constants, constant_count, regions, region_count, shared_first, statistics,
-        reached, seed);
+        executed, seed);
     try {
         interpreter->run(ctas, threads, shared_bytes);
         return nullptr;

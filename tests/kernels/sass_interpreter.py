@@ -16,6 +16,7 @@ import ctypes
 import functools
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,9 +30,9 @@ from swdual.backends.cuda.kernels import KERNELS, Kernel, Tile
 SOURCE = Path(__file__).with_suffix(".cpp")
 FLAGS = (*emulator.PLAIN, "-Wno-psabi")
 
-STATISTICS = np.dtype([("steps", "u8"), ("loads", "u8", 5), ("wavefronts", "u8", 5)])
-"""Instructions of warps; loads of full warps from shared memory, for 1, 2, 4, 8 and 16 bytes a
-lane, and the wavefronts that they take: 4 are right for 16 bytes, more are bank conflicts."""
+STATISTICS = np.dtype([("loads", "u8", 5), ("wavefronts", "u8", 5)])
+"""Loads of full warps from shared memory, for 1, 2, 4, 8 and 16 bytes a lane, and the wavefronts
+that they take: 4 are right for 16 bytes, more are bank conflicts."""
 
 STACK, DESCRIPTOR = 0x28, 0x208
 """Where a launch leaves the end of the stack, and (from 9.0 on) what describes global memory."""
@@ -56,14 +57,14 @@ LAYOUTS = {80: Layout(0x160, 0x118, 0), 90: Layout(0x210, DESCRIPTOR, 0x400)}
 class Executable:
     """A kernel's machine code, called as `emulator.Library` is.
 
-    `statistics` sums up all launches, and `reached` is 1 for each instruction that was executed.
+    `statistics` sums up all launches, and so does `executed`: how often warps did each instruction.
     """
 
     def __init__(self, program: Program, capability: int = 90) -> None:
         self._program, self._layout = program, LAYOUTS[capability]
         self._texts = "\n".join(program.texts).encode()
         self.statistics = np.zeros((), STATISTICS)
-        self.reached = np.zeros(len(program.code), np.uint8)
+        self.executed = np.zeros(len(program.code), np.uint64)
 
     def __call__(
         self,
@@ -90,12 +91,21 @@ class Executable:
             *(constants, ctypes.c_uint(len(constants))),
             *(regions, ctypes.c_uint(len(regions))),
             ctypes.c_uint(self._layout.shared),
-            *(self.statistics, self.reached),
+            *(self.statistics, self.executed),
             ctas=ctas,
             threads=threads,
             shared_bytes=shared_bytes,
             seed=seed,
         )
+
+    @property
+    def opcodes(self) -> Counter[str]:
+        """How often warps did the instructions of each opcode."""
+        found: Counter[str] = Counter()
+        for text, times in zip(self._program.texts, self.executed.tolist(), strict=True):
+            instruction = text.split(maxsplit=1)[1]  # behind its address
+            found[sass_program.GUARD.sub("", instruction).split()[0]] += times
+        return found
 
     def _bank(self, arguments: tuple[object, ...], ctas: int, threads: int) -> dict[int, int]:
         """Return the words of the constant bank that a launch writes, by their offsets."""
@@ -197,8 +207,8 @@ def main() -> None:
         statistics = executable.statistics
         print(
             f"{kernel.expression(*tiles[0])} on {capability / 10}: {chosen.searches} searches, "
-            f"{cells} cells, {overflows} overflows, all exact; {statistics['steps']} instructions, "
-            f"{executable.reached.mean():.1%} of the code, "
+            f"{cells} cells, {overflows} overflows, all exact; {executable.executed.sum()} "
+            f"instructions, {(executable.executed > 0).mean():.1%} of the code, "
             f"{statistics['wavefronts'][4] / statistics['loads'][4]:.2f} wavefronts a load of 16 "
             f"bytes, {time.monotonic() - start:.0f} s",
             flush=True,

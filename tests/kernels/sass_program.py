@@ -608,11 +608,13 @@ def _reciprocal(it: _Decoder, into: str, source: str) -> None:
 
 
 @reader("VOTE", "VOTEU")
-def _vote(it: _Decoder, into: str, result: str, predicate: str) -> None:
+def _vote(it: _Decoder, *operands: str) -> None:
+    *into, result, predicate = operands
     kind = it.suffix("ANY", "ALL")
-    if not kind:
+    if not kind or len(into) > 1:
         raise it.unknown()
-    it.into(into)
+    for ballot in into:
+        it.into(ballot)
     it.result(result)
     it.given(predicate)
     it.emit("VOTE", detail=kind == "ALL")
@@ -623,9 +625,10 @@ def _reduce(it: _Decoder, into: str, source: str) -> None:
     kind = it.suffix("MAX", "MIN")
     if not kind:
         raise it.unknown()
+    signed = it.suffix("S32") != ""
     it.into(into)
     it.sources(source)
-    it.emit("REDUCE", detail=kind == "MIN")
+    it.emit("REDUCE", detail=(kind == "MIN") + 2 * signed)
 
 
 @reader("SHFL")
@@ -778,7 +781,16 @@ def _return(it: _Decoder, address: str, function: str) -> None:
     it.emit("RETURN")
 
 
-@reader("EXIT", "YIELD", "NOP")
+@reader("EXIT")
+def _exit(it: _Decoder, *condition: str) -> None:
+    if len(condition) > 1:
+        raise it.unknown()
+    for predicate in condition:
+        it.given(predicate)
+    it.emit("EXIT")
+
+
+@reader("YIELD", "NOP")
 def _plain(it: _Decoder) -> None:
     it.emit(it.base)
 

@@ -418,6 +418,10 @@ def test_votes_reductions_and_places_of_lanes():
     assert set(uniform.tolist()) == {values.max()}
     uniform = execute("REDUX.MIN UR6, R10\nIMAD.U32 R20, RZ, RZ, UR6", words)["R20"]
     assert set(uniform.tolist()) == {values.min()}
+    for kind, best in (("MAX", np.max), ("MIN", np.min)):
+        text = f"REDUX.{kind}.S32 UR6, R10\nIMAD.U32 R20, RZ, RZ, UR6"
+        uniform = execute(text, words)["R20"].view(np.int32)
+        assert set(uniform.tolist()) == {best(values.view(np.int32))}
     some = execute("@P0 REDUX.MAX UR6, R10\nIMAD.U32 R20, RZ, RZ, UR6", words)["R20"]
     assert set(some.tolist()) == {values[chosen].max()}
     some = execute("@P0 VOTEU.ANY UR6, UPT, PT\nMOV R20, UR6", words)["R20"]
@@ -557,6 +561,17 @@ def test_a_call_returns_to_where_the_register_says():
     back = hex(16 * (PROLOGUE.strip().count("\n") + 4))
     words = np.arange(LANES)
     np.testing.assert_array_equal(execute(text.format(back=back), [words])["R20"], 2 * words + 5)
+
+
+def test_lanes_end_where_both_predicates_hold():
+    text = """
+        @P0 EXIT P1
+        MOV R20, 0x1
+        STG.E [R4.64], R20
+    """
+    flags = np.arange(LANES) % 4
+    found = execute(text, [*[np.zeros(LANES)] * 4, flags])["R20"]
+    np.testing.assert_array_equal(found, flags != 3)
 
 
 def test_branches_by_two_predicates_and_by_whether_lanes_are_together():
