@@ -19,11 +19,12 @@
 // a maximum, on the busier pipe.
 #pragma once
 
-// Values that the compiler cannot take apart: it would replace a multiplication by a choice, and
-// add the parts of an address in every row anew.
+// Values that the compiler cannot take apart, or compute before they are asked for: it would
+// replace a multiplication by a choice, add the parts of an address in every row anew, and keep in
+// registers what is needed between pieces only.
 static __device__ __forceinline__ unsigned int hidden(unsigned int a)
 {
-    asm("" : "+r"(a));
+    asm volatile("" : "+r"(a));
     return a;
 }
 

@@ -35,19 +35,24 @@ constexpr int SPARSE_LOSS = 3; // times `next`: by so much a sparse fill may see
 constexpr unsigned int FULL_WARP = 0xffffffffu;
 constexpr unsigned int FOUR_PADS = PAD * 0x01010101u;
 
-// The residues of a piece as one lane reads them, four rows at a time. Rows outside the piece's
-// words hold PAD; behind its last residue, but in the same word, may stand residues of the same
-// target that belong to the next piece: to score them here as well does no harm.
+// The words of a piece, of four residues each.
+struct Words {
+    unsigned int begin, count;
+};
+
+// The residues of pieces as one lane reads them, four rows at a time. Rows outside a piece's words
+// hold PAD; behind its last residue, but in the same word, may stand residues of the same target
+// that belong to the next piece: to score them here as well does no harm.
 struct Residues {
-    unsigned int begin, count; // the piece's words
-    unsigned int here, after;  // the words that hold the lane's next rows
+    Words piece;
+    unsigned int here, after; // the words that hold the lane's next rows
 
     __device__ __forceinline__ unsigned int word(const unsigned int* words, unsigned int at) const
     {
-        return at < count ? words[begin + at] : FOUR_PADS;
+        return at < piece.count ? words[piece.begin + at] : FOUR_PADS;
     }
     // The codes of the lane's next four rows; `turn` is __byte_perm's selector for the lane, and
-    // `at` the word that comes after those at hand.
+    // `at` the word of the piece that comes after those at hand.
     __device__ __forceinline__ unsigned int four(
         const unsigned int* words, unsigned int at, unsigned int turn)
     {
@@ -79,12 +84,27 @@ template <class Profile> struct Lane {
     unsigned int E;      // behind the last column
     unsigned int best;   // the largest G so far
 
-    __device__ __forceinline__ Lane(const Gap<Number>& gap, unsigned int best)
-        : corner(gap.first), E(gap.first), best(best)
+    // Forgets all rows that there were.
+    __device__ __forceinline__ void clear(const Gap<Number>& gap)
     {
+        corner = E = best = gap.first;
 #pragma unroll
         for (int j = 0; j < COLUMNS; ++j)
             G[j] = F[j] = gap.first;
+    }
+
+    // The same if the lane is one that `forgets`, by products, whose pipe has time.
+    __device__ __forceinline__ void clear_if(bool forgets, const Gap<Number>& gap)
+    {
+        const unsigned int keep = hidden(!forgets), clean = forgets ? gap.first : 0;
+        corner = corner * keep + clean;
+        E = E * keep + clean;
+        best = best * keep + clean;
+#pragma unroll
+        for (int j = 0; j < COLUMNS; ++j) {
+            G[j] = G[j] * keep + clean;
+            F[j] = F[j] * keep + clean;
+        }
     }
 
     // One row; `left` is G, and E that of the column before the first, as its neighbour had them;
@@ -121,67 +141,128 @@ template <class Profile> struct Lane {
     }
 };
 
-// Fills a group's tile, four rows a step, and returns the lane's largest G, but at least `best`.
+// A group's tile, through which the rows of pieces pass, four a step.
 //
-// With BORDER the tile is one of several, and `border` the place of the lane's first row (LANES
-// rows before the piece's first for the last lane, and so on). The lane that `writes`, the last,
-// leaves there G and E behind its last column; the one that `reads`, the first, has taken over what
-// the tile before left: it is LANES rows ahead of the other, so that one place serves both.
-template <class Profile, bool BORDER, bool SPARSE>
-static __device__ __forceinline__ unsigned int fill(
-    const uint4* profile, const Search& search, Residues (&residues)[Profile::TARGETS],
-    unsigned int longest, const Gap<typename Profile::Number>& gap, unsigned int best,
-    uint2* border, bool reads, bool writes)
-{
-    constexpr int LANES = Profile::LANES;
-    const unsigned int lane = threadIdx.x % LANES;
-    const char* const scores = hidden(profile + lane);
-    const char* const half_scores = hidden(reinterpret_cast<const uint2*>(profile) + lane);
-    const unsigned int turn = 0x3210 + (4 - lane % 4) % 4 * 0x1111;
+// With BORDER the tile is one of several. The lane that `writes`, the last, leaves G and E behind
+// its last column in the border; the one that `reads`, the first, has taken over what the tile
+// before left: it is LANES rows ahead of the other, so that one place serves both.
+template <class Profile, bool BORDER> struct Stream {
+    using Number = typename Profile::Number;
+    static constexpr int LANES = Profile::LANES;
+    static constexpr unsigned int READS = 1, WRITES = 2;
 
+    const Gap<Number>& gap;
+    const unsigned int* const words;
+    const char* scores;
+    const char* half_scores;
+    const unsigned int turn;
     // The first lane has no neighbour: it multiplies what it is given by 0 and adds the edge. That
     // is quicker than to choose, because products have a pipe of their own.
-    const unsigned int inner = hidden(lane > 0);
-    const unsigned int outside = lane > 0 ? 0 : gap.first;
-    uint2 edge = make_uint2(outside, outside); // G and E left of the first column
-    if (BORDER && reads)
-        edge = border[0];
+    const unsigned int inner;
+    uint2 edge; // G and E left of the first column
+    Residues residues[Profile::TARGETS];
+    unsigned int next; // the word of the pieces that comes after those at hand
+    uint2* border;     // the place of the lane's next row
+    unsigned int role; // what the lane does with the border: nothing, READS, or WRITES
+    Lane<Profile> state;
 
-    // Lanes begin up to LANES rows early; word `ahead - steps` comes after those at hand.
-    const unsigned int* const words = reinterpret_cast<const unsigned int*>(search.residues);
-    unsigned int steps = longest + LANES / 4;
-    const unsigned int ahead = steps + 2 - (lane + 3) / 4;
+    // The lanes are full of rows of PAD.
+    __device__ __forceinline__ Stream(
+        const uint4* profile, const Search& search, const Gap<Number>& gap)
+        : gap(gap), words(reinterpret_cast<const unsigned int*>(search.residues)),
+          turn(0x3210 + (4 - threadIdx.x % 4) % 4 * 0x1111),
+          inner(hidden(threadIdx.x % LANES > 0)), next(0), border(nullptr), role(0)
+    {
+        look_up(profile);
+        const unsigned int outside = threadIdx.x % LANES > 0 ? 0 : gap.first;
+        edge = make_uint2(outside, outside);
+        state.clear(gap);
 #pragma unroll
-    for (int target = 0; target < Profile::TARGETS; ++target) {
-        residues[target].here = residues[target].word(words, ahead - 2 - steps);
-        residues[target].after = residues[target].word(words, ahead - 1 - steps);
+        for (int target = 0; target < Profile::TARGETS; ++target) {
+            residues[target].here = residues[target].after = FOUR_PADS;
+            residues[target].piece = {0, 0};
+        }
     }
 
-    Lane<Profile> state(gap, best);
-    for (; steps > 0; --steps) {
-        unsigned int codes[Profile::TARGETS];
+    // The scores to come are those of a profile.
+    __device__ __forceinline__ void look_up(const uint4* profile)
+    {
+        scores = hidden(profile + threadIdx.x % LANES);
+        half_scores = hidden(reinterpret_cast<const uint2*>(profile) + threadIdx.x % LANES);
+    }
+
+    // The words to come are those of a group's pieces.
+    template <class Group> __device__ __forceinline__ void enter(const Group& group)
+    {
+        next = 0;
 #pragma unroll
         for (int target = 0; target < Profile::TARGETS; ++target)
-            codes[target] = residues[target].four(words, ahead - steps, turn);
-#pragma unroll
-        for (int k = 0; k < 4; ++k) {
-            const char *rows[Profile::TARGETS], *halves[Profile::TARGETS];
-#pragma unroll
-            for (int target = 0; target < Profile::TARGETS; ++target) {
-                const unsigned int code = __byte_perm(codes[target], 0, 0x4440 + k);
-                rows[target] = scores + code * Profile::ROW_BYTES;
-                halves[target] = half_scores + code * Profile::ROW_BYTES;
-            }
-            const unsigned int left =
-                __shfl_up_sync(FULL_WARP, state.G[Profile::COLUMNS - 1], 1, LANES) * inner + edge.x;
-            state.E = __shfl_up_sync(FULL_WARP, state.E, 1, LANES) * inner + edge.y;
-            if (BORDER && reads)
-                edge = border[k + 1];
-            state.template row<SPARSE>(rows, halves, left, gap, k == 3);
-            if (BORDER && writes)
-                border[k] = make_uint2(state.G[Profile::COLUMNS - 1], state.E);
-        }
-        border += 4;
+            residues[target].piece = group.words(target);
     }
-    return state.best;
-}
+
+    // The rows to come, from up to three before a piece's first on, go with other rows of the
+    // border, `area`, or with none. The first tile has none to read, but cleans what nobody writes.
+    __device__ __forceinline__ void turn_to(
+        uint2* area, bool any, bool first, bool last, unsigned int steps)
+    {
+        const unsigned int lane = threadIdx.x % LANES;
+        border = area + (4 - lane % 4);
+        const bool reads = any && !first && lane == 0;
+        role = reads ? READS : any && !last && lane == LANES - 1 ? WRITES : 0;
+        if (any && first && lane < 4)
+            area[4 * steps + 1 + lane] = make_uint2(gap.first, gap.first);
+        if (lane == 0)
+            edge = reads ? border[0] : make_uint2(gap.first, gap.first);
+    }
+
+    // The rows to come read nothing of the border.
+    __device__ __forceinline__ void turn_away()
+    {
+        role = 0;
+        if (threadIdx.x % LANES == 0)
+            edge = make_uint2(gap.first, gap.first);
+    }
+
+    // Does `steps` steps. The best is looked at in every row, or if `sparse` in every fourth.
+    __device__ __forceinline__ void run(bool sparse, unsigned int steps)
+    {
+        if constexpr (Number::SPARSE)
+            if (sparse) {
+                run_as<true>(steps);
+                return;
+            }
+        run_as<false>(steps);
+    }
+
+    template <bool SPARSE> __device__ __forceinline__ void run_as(unsigned int steps)
+    {
+        const bool reads = role == READS, writes = role == WRITES;
+        for (; steps > 0; --steps, ++next) {
+            unsigned int codes[Profile::TARGETS];
+#pragma unroll
+            for (int target = 0; target < Profile::TARGETS; ++target)
+                codes[target] = residues[target].four(words, next, turn);
+#pragma unroll
+            for (int k = 0; k < 4; ++k) {
+                const char *rows[Profile::TARGETS], *halves[Profile::TARGETS];
+#pragma unroll
+                for (int target = 0; target < Profile::TARGETS; ++target) {
+                    const unsigned int code = __byte_perm(codes[target], 0, 0x4440 + k);
+                    rows[target] = scores + code * Profile::ROW_BYTES;
+                    halves[target] = half_scores + code * Profile::ROW_BYTES;
+                }
+                const unsigned int left =
+                    __shfl_up_sync(FULL_WARP, state.G[Profile::COLUMNS - 1], 1, LANES) * inner
+                    + edge.x;
+                state.E = __shfl_up_sync(FULL_WARP, state.E, 1, LANES) * inner + edge.y;
+                if (BORDER && reads)
+                    edge = border[k + 1];
+                state.template row<SPARSE>(rows, halves, left, gap, k == 3);
+                if (BORDER && writes)
+                    border[k] = make_uint2(state.G[Profile::COLUMNS - 1], state.E);
+            }
+            if (BORDER)
+                border += 4;
+        }
+    }
+};

@@ -2,16 +2,15 @@
 //
 // A warp takes as many consecutive pieces as its groups hold, and every group goes on for as many
 // steps as the longest of them needs, so that the warp never divides. Where one tile holds the
-// query, each warp draws its next pieces from a counter as soon as it has done the last ones.
-// Else a CTA draws a chunk of pieces and goes through it once for each tile, with barriers between,
-// and each warp has the same pieces of the chunk in every tile.
+// query, each warp draws its next pieces from a counter. Else a CTA draws a chunk of pieces and
+// goes through it once for each tile, and each warp has the same pieces of it in every tile.
 //
 // For each of its pieces (with two targets at a time: for each two) a chunk has an area of border
-// rows: one for the best score so far, LANES rows of which the first LANES - 1 are written before
-// the piece begins, the piece's rows and one more, LANES clean ones for what is read behind them.
+// rows: one for the best score so far, three that are written before the piece begins, four for
+// each of its steps, and one more. The last four are clean: nobody writes them.
 //
-// Whatever is not needed while a tile is filled is looked up again, or lies in shared memory behind
-// the profile: no register is left for it.
+// The state of a tile's columns takes nearly all registers. What is needed only between pieces is
+// looked up again there: see `hidden`.
 #pragma once
 #include "gotoh.cuh"
 #include "search.cuh"
@@ -21,6 +20,32 @@ constexpr int WARP = 32;
 // A CTA's chunk: places `first` to `end - 1` of the work list, and the border rows of an area.
 struct Chunk {
     unsigned int first, end, area;
+};
+
+// The pieces that leave a warp's lanes: their place, the end of the work list or chunk then, and
+// whether the tile that they leave is the last.
+struct Left {
+    unsigned int place, end, last;
+};
+
+// What lies in shared memory behind the profiles: the CTA's chunk, the best that each lane has handed
+// over, and the pieces that leave each warp. No address is kept in registers.
+struct Notes {
+    const uint4* const place;
+
+    __device__ __forceinline__ Chunk& chunk() const
+    {
+        return *reinterpret_cast<Chunk*>(const_cast<char*>(hidden(place)));
+    }
+    __device__ __forceinline__ unsigned int& best() const
+    {
+        return reinterpret_cast<unsigned int*>(&chunk() + 1)[hidden(threadIdx.x)];
+    }
+    __device__ __forceinline__ Left& left() const
+    {
+        unsigned int* const bests = reinterpret_cast<unsigned int*>(&chunk() + 1);
+        return reinterpret_cast<Left*>(bests + blockDim.x)[hidden(threadIdx.x) / WARP];
+    }
 };
 
 // The work list is that of all pieces, or `list`.
@@ -54,28 +79,29 @@ template <class Profile> struct Group {
     static constexpr int LANES = Profile::LANES, TARGETS = Profile::TARGETS;
 
     const Search& search;
-    unsigned int place;
-    Residues residues[TARGETS]; // without words where there is no piece
+    unsigned int place, end;
 
     __device__ __forceinline__ Group(
         const Search& search, unsigned int warp_place, unsigned int end)
-        : search(search), place(warp_place + threadIdx.x % WARP / LANES * TARGETS)
+        : search(search), place(warp_place + threadIdx.x % WARP / LANES * TARGETS), end(end)
     {
-#pragma unroll
-        for (int target = 0; target < TARGETS; ++target) {
-            residues[target].begin = residues[target].count = 0;
-            if (place + target < end) {
-                const unsigned int piece = piece_at(search, place + target);
-                residues[target].begin = search.piece_starts[piece] * 4;
-                residues[target].count = (search.piece_lengths[piece] + 3) / 4;
-            }
-        }
     }
+
+    // The words of a piece; none where there is no piece.
+    __device__ __forceinline__ Words words(int target) const
+    {
+        if (place + target >= end)
+            return {0, 0};
+        const unsigned int piece = piece_at(search, place + target);
+        return {search.piece_starts[piece] * 4, (search.piece_lengths[piece] + 3) / 4};
+    }
+
+    __device__ __forceinline__ bool any() const { return place < end; }
 
     // Words of the longest piece in the warp.
     __device__ __forceinline__ unsigned int longest() const
     {
-        return highest_of_warp(max(residues[0].count, residues[TARGETS - 1].count));
+        return highest_of_warp(max(words(0).count, words(TARGETS - 1).count));
     }
 
     // The lowest G of a score that is not to be taken as it is: it may be wrong, or it is from a
@@ -94,7 +120,7 @@ template <class Profile> struct Group {
 #pragma unroll
         for (int half = 0; half < Number::HALVES; ++half) {
             const int query = TARGETS == 1 ? half : 0, target = TARGETS == 1 ? 0 : half;
-            if (residues[target].count == 0)
+            if (place + target >= end)
                 continue;
             const unsigned int piece = piece_at(search, place + target);
             const int g = Number::number(best, half);
@@ -107,6 +133,15 @@ template <class Profile> struct Group {
     }
 };
 
+// The border rows of a group's pieces.
+template <class Profile>
+static __device__ __forceinline__ uint2* area_of(
+    const Search& search, const Chunk& chunk, const Group<Profile>& group)
+{
+    return search.border + 1ull * blockIdx.x * search.border_rows
+        + 1ull * (group.place - chunk.first) / Profile::TARGETS * chunk.area;
+}
+
 // The largest of the numbers that the lanes of a group have.
 template <class Profile>
 static __device__ __forceinline__ unsigned int highest_of_group(unsigned int best)
@@ -117,132 +152,163 @@ static __device__ __forceinline__ unsigned int highest_of_group(unsigned int bes
     return best;
 }
 
-// Fills a tile, and looks at the best in every row, or if `sparse` in every fourth.
-template <class Profile, bool BORDER>
-static __device__ __forceinline__ unsigned int fill(
-    bool sparse, const uint4* profile, const Search& search,
-    Residues (&residues)[Profile::TARGETS], unsigned int longest,
-    const Gap<typename Profile::Number>& gap, unsigned int best, uint2* border, bool reads,
-    bool writes)
-{
-    if constexpr (Profile::Number::SPARSE)
-        if (sparse)
-            return fill<Profile, BORDER, true>(
-                profile, search, residues, longest, gap, best, border, reads, writes);
-    return fill<Profile, BORDER, false>(
-        profile, search, residues, longest, gap, best, border, reads, writes);
-}
-
+// Draws the CTA's next chunk, which ends at 0 if there is none.
 template <class Profile>
-static __device__ __forceinline__ void search_in_one_tile(const Search& search, uint4* profile)
-{
-    using Number = typename Profile::Number;
-    constexpr unsigned int PIECES = WARP / Profile::LANES * Profile::TARGETS;
-    const Gap<Number> gap(search.gap_first, search.gap_next);
-    Profile::build(profile, search, 0);
-    __syncthreads();
-    for (;;) {
-        unsigned int place = 0;
-        if (threadIdx.x % WARP == 0)
-            place = atomicAdd(search.next, PIECES);
-        place = __shfl_sync(FULL_WARP, place, 0);
-        const unsigned int end = work_count(search);
-        if (place >= end)
-            return;
-        Group<Profile> group(search, place, end);
-        unsigned int highest = 0;
-        bool look_at_all = !Number::SPARSE || search.cutoff == 0;
-        if (!look_at_all) {
-            const unsigned int best = fill<Profile, false>(true, profile, search, group.residues,
-                group.longest(), gap, gap.first, nullptr, false, false);
-            highest = highest_of_group<Profile>(best);
-            const int g = max(Number::number(highest, 0), Number::number(highest, 1));
-            look_at_all = highest_of_warp(g >= group.doubtful(true));
-        }
-        if (look_at_all) {
-            const unsigned int best = fill<Profile, false>(false, profile, search, group.residues,
-                group.longest(), gap, gap.first, nullptr, false, false);
-            highest = highest_of_group<Profile>(best);
-        }
-        if (threadIdx.x % Profile::LANES == 0)
-            group.report(highest, false);
-    }
-}
-
-// Draws the CTA's next chunk; false if there is none.
-template <class Profile>
-static __device__ __forceinline__ bool draw(const Search& search, Chunk* chunk)
+static __device__ __forceinline__ void draw(const Search& search, Chunk& chunk)
 {
     __syncthreads();
     if (threadIdx.x == 0) {
         const unsigned int number = atomicAdd(search.next, 1u);
+        unsigned int first = 0, end = 0;
         if (search.list) {
             const unsigned int pieces = blockDim.x / Profile::LANES * Profile::TARGETS;
-            const unsigned int total = *search.list_count;
-            chunk->first = min(number * pieces, total);
-            chunk->end = min(chunk->first + pieces, total);
+            first = number * pieces;
+            end = min(first + pieces, *search.list_count);
         } else if (number < search.chunk_count) {
-            chunk->first = search.chunks[number];
-            chunk->end = search.chunks[number + 1];
-        } else {
-            chunk->first = chunk->end = 0;
+            first = search.chunks[number];
+            end = search.chunks[number + 1];
         }
-        if (chunk->first < chunk->end)
-            chunk->area = search.border_rows
-                / ((chunk->end - chunk->first + Profile::TARGETS - 1) / Profile::TARGETS);
+        const unsigned int groups = (end - first + Profile::TARGETS - 1) / Profile::TARGETS;
+        chunk = first < end ? Chunk{first, end, search.border_rows / groups} : Chunk{0, 0, 0};
     }
     __syncthreads();
-    return chunk->first < chunk->end;
 }
 
-template <class Profile>
-static __device__ __forceinline__ void search_in_tiles(
-    const Search& search, uint4* profile, unsigned int tiles)
+// The pieces of a warp follow one another through its lanes. Those that enter come right behind
+// those that leave, with at least one word of PAD between, and both are in the lanes for a while.
+// A lane that is four rows behind another is a step later with all it does; of the three lanes
+// between, each has in a step some rows of the word before. With 16 lanes:
+//
+//      step   0  1  2  3  4  5  6  7      a    a word of the pieces that leave
+//   lane  0   a  a  -  b  b  b  b  b      b    of those that enter
+//   lane  4      a  a  -  b  b  b  b      -    of PAD
+//   lane  8         a  a  -  b  b  b
+//   lane 12            a  a  -  b  b
+//
+// At the end of the step in which lane l, a multiple of four, has the last rows of PAD, lanes l to
+// l + 3 hand over their best and forget all rows: the last that each of them had was one of PAD,
+// and none has had a row of the pieces that enter.
+//
+// A lane takes a word to hand two steps before the word's first row. So pieces enter in RAMP runs
+// of one step: before run i lanes 4i - 3 to 4i turn to the words of those that enter, and lanes
+// 4i - 8 to 4i - 5 forget. Then all that is left of their words passes in one run.
+//
+// With BORDER the query has several `tiles`. The last pieces of a tile are still in the lanes when
+// the first enter the next one, so that there are two profiles, used in turn. When a profile is
+// overwritten, no lane needs it any more: each warp has let pieces, or none, enter the tile since.
+template <class Profile, bool BORDER>
+static __device__ __forceinline__ void pass_pieces(
+    const Search& search, uint4* profiles, unsigned int tiles)
 {
     using Number = typename Profile::Number;
-    constexpr int LANES = Profile::LANES;
+    constexpr int LANES = Profile::LANES, PROFILE = CODES * Profile::ROW_BYTES / 16;
     constexpr unsigned int PIECES = WARP / LANES * Profile::TARGETS;
+    constexpr unsigned int RAMP = LANES / 4 + 2;
+    const unsigned int lane = threadIdx.x % LANES;
+    const Notes notes{profiles + (1 + BORDER) * PROFILE};
     const Gap<Number> gap(search.gap_first, search.gap_next);
-    Chunk* const chunk = reinterpret_cast<Chunk*>(profile + CODES * Profile::ROW_BYTES / 16);
-    while (draw<Profile>(search, chunk))
-        for (unsigned int tile = 0; tile < tiles; ++tile) {
-            __syncthreads();
-            Profile::build(profile, search, tile * Profile::WIDTH);
-            __syncthreads();
-            for (unsigned int place = chunk->first + threadIdx.x / WARP * PIECES;
-                 place < chunk->end; place += blockDim.x / WARP * PIECES) {
-                Group<Profile> group(search, place, chunk->end);
-                const bool any = group.residues[0].count > 0, last = tile + 1 == tiles;
-                const unsigned int lane = threadIdx.x % LANES, rows = group.longest();
-                uint2* const border = search.border + 1ull * blockIdx.x * search.border_rows
-                    + 1ull * (group.place - chunk->first) / Profile::TARGETS * chunk->area;
-                unsigned int best = gap.first;
-                if (any && tile > 0)
-                    best = border[0].x;
-                else if (any)
-                    border[LANES + 4 * rows + 1 + lane] = make_uint2(gap.first, gap.first);
-                const bool sparse = Number::SPARSE && rows <= search.sparse_words;
-                const bool reads = any && tile > 0 && lane == 0;
-                const bool writes = any && !last && lane == LANES - 1;
-                best = fill<Profile, true>(sparse, profile, search, group.residues, rows, gap,
-                    best, border + LANES - lane, reads, writes);
-                best = highest_of_group<Profile>(best);
-                if (lane == 0 && any && !last)
-                    border[0].x = best;
-                else if (lane == 0 && any)
-                    group.report(best, sparse);
+    if (!BORDER) {
+        Profile::build(profiles, search, 0);
+        __syncthreads();
+    }
+    Stream<Profile, BORDER> stream(profiles, search, gap);
+
+    // All that decides where a warp goes is the same for its lanes, as the compiler can see: else
+    // it would look in every row whether they are together.
+    unsigned int end = BORDER ? 0 : highest_of_warp(work_count(search));
+    const bool sparse = Number::SPARSE && search.cutoff > 0;
+    unsigned int place = end; // of the pieces that enter
+    bool sparse_now = sparse, sparse_before; // how they are looked at
+    bool again = false; // those that have left enter again, with a look at every row
+    unsigned int tile = tiles - 1, parity = 1;
+    const unsigned int stride = blockDim.x / WARP * PIECES;
+    for (;;) {
+        const Left leaving = {place, end, tile + 1 == tiles};
+        sparse_before = sparse_now;
+        sparse_now = sparse && !again;
+        if (again) {
+            place = highest_of_warp(notes.left().place);
+        } else if (!BORDER) {
+            place = highest_of_warp(threadIdx.x % WARP ? 0 : atomicAdd(search.next, PIECES));
+        } else {
+            place += stride;
+            if (place >= end) {
+                if (++tile == tiles) {
+                    tile = 0;
+                    stream.turn_away();
+                    draw<Profile>(search, notes.chunk());
+                } else {
+                    __syncthreads();
+                }
+                parity ^= 1;
+                Profile::build(profiles + parity * PROFILE, search, tile * Profile::WIDTH);
+                __syncthreads();
+                end = highest_of_warp(notes.chunk().end);
+                place = highest_of_warp(notes.chunk().first + threadIdx.x / WARP * PIECES);
             }
         }
+        notes.left() = leaving;
+        const unsigned int longest = Group<Profile>(search, place, end).longest();
+        unsigned int rest = max(longest + 1, RAMP) - RAMP; // steps after the pieces have entered
+        if (BORDER)
+            sparse_now = sparse_now && longest <= search.sparse_words;
+        // The first lane reads the last border rows two steps after it has taken their words to
+        // hand. Only then they may be another chunk's.
+        if (BORDER && tile + 1 == tiles && place + stride >= end)
+            rest += 2;
+#pragma unroll 1
+        for (unsigned int i = 0; i <= RAMP; ++i) {
+            const Group<Profile> entering(search, hidden(place), end);
+            __syncwarp(); // lanes see what others have left in the border
+            if ((lane + 3) / 4 == i)
+                stream.enter(entering);
+            if (i >= 2 && i < RAMP) {
+                const bool forgets = lane / 4 + 2 == i;
+                if (forgets)
+                    notes.best() = stream.state.best;
+                stream.state.clear_if(forgets, gap);
+                if (BORDER && forgets) {
+                    stream.look_up(profiles + parity * PROFILE);
+                    stream.turn_to(
+                        area_of(search, notes.chunk(), entering), entering.any(), tile == 0, tile + 1 == tiles,
+                        rest + RAMP);
+                }
+            }
+            if (i == RAMP) {
+                const Left left = notes.left();
+                const Group<Profile> leaving(search, left.place, left.end);
+                const unsigned int best = highest_of_group<Profile>(notes.best());
+                if (!BORDER) {
+                    const int g =
+                        max(Number::number(best, 0), Number::number(best, Number::HALVES - 1));
+                    again = highest_of_warp(sparse_before && g >= leaving.doubtful(true));
+                }
+                if (lane == 0 && leaving.any() && !again) {
+                    if (left.last)
+                        leaving.report(best, BORDER && sparse_before);
+                    else
+                        area_of(search, notes.chunk(), leaving)->x = best;
+                }
+                if (BORDER && lane == 0 && entering.any() && tile > 0)
+                    stream.state.best = Number::highest(
+                        stream.state.best, area_of(search, notes.chunk(), entering)->x);
+                if ((BORDER ? end == 0 : place >= end) && !again)
+                    return;
+            }
+            stream.run(
+                sparse_now & (sparse_before | (i == RAMP)), i < RAMP ? 1 : rest);
+        }
+    }
 }
 
 // What every kernel does.
 template <class Profile>
-static __device__ __forceinline__ void search_all(const Search& search, uint4* profile)
+static __device__ __forceinline__ void search_all(const Search& search, uint4* profiles)
 {
     const unsigned int longest = max(search.query_lengths[0], search.query_lengths[1]);
     const unsigned int tiles = (longest + Profile::WIDTH - 1) / Profile::WIDTH;
     if (tiles <= 1)
-        search_in_one_tile<Profile>(search, profile);
+        pass_pieces<Profile, false>(search, profiles, 1);
     else
-        search_in_tiles<Profile>(search, profile, tiles);
+        pass_pieces<Profile, true>(search, profiles, tiles);
 }

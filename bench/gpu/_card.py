@@ -48,7 +48,7 @@ class TimedStream(CupyStream):
         self, program: Program, grid: int, threads: int, shared: int, arguments: Any
     ) -> None:
         """Run a kernel, which is compiled before the clock starts."""
-        self.card.function(program, shared)
+        self.card.function(program)
         begin = self._now()
         super().launch(program, grid, threads, shared, arguments)
         self.card.noted.append((program.expression, begin, self._now()))

@@ -86,6 +86,9 @@ LOOPS = {
 }
 """What the compiler makes of the kernels, for queries in one tile; test_gpu.py counts it again."""
 
+BETWEEN = 2
+"""Rows that take as long as what is done between two pieces: ``python -m kernels.sass_counts``."""
+
 SPARSE_SAVING = 3 / 8
 """Maxima that each column saves in a loop that looks at the best in every fourth row only."""
 
@@ -124,7 +127,7 @@ def seconds(
         Whether only the best scores are wanted.
     """
     tiles = -(-query_length // (tile.lanes * tile.columns))
-    words = -(-lengths.astype(np.int64) // 4)
-    rows = float((4 * words + tile.lanes).sum()) * tile.lanes / WARP / kernel.targets * tiles
+    steps = np.maximum(-(-lengths.astype(np.int64) // 4) + 1, tile.lanes // 4 + 2)
+    rows = float((4 * steps + BETWEEN).sum()) * tile.lanes / WARP / kernel.targets * tiles
     row = clocks(loop_of(kernel, sparse=sparse).counts(tile.columns))
     return rows * row / (SCHEDULERS * processors * hertz)

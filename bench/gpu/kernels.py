@@ -117,7 +117,7 @@ def tiles_for(kernel: Kernel, card: TimedCard, wanted: str | None) -> list[Tile]
     return [
         tile
         for tile in kernel.tiles_on(card.capability_number)
-        if kernel.shared_bytes(*tile) <= card.shared_bytes
+        if kernel.shared_bytes(tile, 1) <= card.shared_bytes
         and (wanted is None or f"{tile.lanes}x{tile.columns}" in wanted.split(","))
     ]
 
@@ -175,6 +175,8 @@ def main(
             for tile in tiles_for(kernel, card, tiles):
                 sweep.take(kernel, tile)
                 for length in wanted:
+                    if kernel.shared_bytes(tile, length) > card.shared_bytes:
+                        continue
                     who = f"{kernel.name} {tile.lanes}x{tile.columns} with {length} residues"
                     batch = pairs[length][: kernel.queries]
                     _, scores = sweep.run(batch, cutoff)  # warm; the others are checked with it

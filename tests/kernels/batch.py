@@ -185,7 +185,7 @@ def score(kernel, tile, queries, targets, scheme, run):
 def launch(kernel, tile, queries, pieces, scheme, scores, run, listed=None):
     """Launch a kernel, which adds to `scores`; return the pieces for rescue of each query."""
     count = len(pieces.starts)
-    threads = run.threads or tile.threads
+    threads = min(run.threads or tile.threads, tile.threads)
     chunk = max(1, run.chunk // kernel.targets) * kernel.targets
     chunks = np.append(np.arange(0, count, chunk), count)
     held = min(chunk, count)
@@ -231,7 +231,7 @@ def launch(kernel, tile, queries, pieces, scheme, scores, run, listed=None):
         search,
         ctas=run.ctas,
         threads=threads,
-        shared_bytes=kernel.shared_bytes(*tile),
+        shared_bytes=kernel.shared_bytes(tile, max(map(len, queries))),
         seed=run.seed,
     )
     return [listed[:n].copy() for listed, n in zip(rescue, arrays["rescue_count"], strict=False)]

@@ -100,4 +100,4 @@ def test_queries_of_all_lengths_have_a_tile_that_fits_the_shared_memory(kernel, 
     for length, alone in product((1, 100, 500, 1000, 40_000), (False, True)):
         tile = choose(kernel, capability, length, 350.0, shared_bytes, alone=alone)
         assert tile in kernel.tiles_on(capability)
-        assert kernel.shared_bytes(*tile) <= shared_bytes
+        assert kernel.shared_bytes(tile, length) <= shared_bytes

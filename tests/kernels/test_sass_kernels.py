@@ -89,14 +89,32 @@ def test_keys_sort_by_score_and_then_by_place():
 
 BROKEN = {
     "a barrier is missing": (
-        ("__syncthreads();", ""),
-        emulator.LaunchError,
-        "another warp|uninitialized",
+        ("    __syncthreads();\n    if (threadIdx", "    if (threadIdx"),
+        (emulator.LaunchError, AssertionError),
+        "another warp|uninitialized|are wrong",
     ),
-    "a warp ends with its shortest piece": (  # which the emulator does not see
-        ("return __reduce_max_sync(FULL_WARP, a);", "return __reduce_min_sync(FULL_WARP, a);"),
+    "places are not counted exactly": (  # which the emulator does not see
+        (
+            "return __reduce_max_sync(FULL_WARP, a);",
+            "return __reduce_max_sync(FULL_WARP, a & ~3u);",
+        ),
         AssertionError,
         "are wrong",
+    ),
+    "no PAD lies between pieces": (
+        ("max(longest + 1, RAMP)", "max(longest, RAMP)"),
+        AssertionError,
+        "are wrong",
+    ),
+    "lanes do not forget the pieces before": (
+        ("stream.state.clear_if(forgets, gap);", ""),
+        AssertionError,
+        "are wrong",
+    ),
+    "a profile is overwritten while it is needed": (
+        ("profiles + parity * PROFILE", "profiles"),
+        (emulator.LaunchError, AssertionError),
+        "another warp|are wrong",
     ),
     "a gap costs too much": (
         ("next(Number::pack(-next_price, -next_price))", "next(first)"),
@@ -104,12 +122,12 @@ BROKEN = {
         "scores of q2_s16.* are wrong",
     ),
     "a profile is read at a misaligned address": (
-        ("hidden(profile + lane)", "hidden(profile + lane) + 4"),
+        ("hidden(profile + threadIdx.x % LANES)", "hidden(profile + threadIdx.x % LANES) + 4"),
         emulator.LaunchError,
         "misaligned access to shared memory",
     ),
     "a border is written behind its end": (
-        ("border[LANES + 4 * rows + 1 + lane]", "border[LANES + 4 * rows + 1 + lane * 9]"),
+        ("area[4 * steps + 1 + lane]", "area[4 * steps + 1 + lane * 99]"),
         (emulator.LaunchError, AssertionError),
         "out-of-bounds|uninitialized|are wrong",
     ),

@@ -164,16 +164,8 @@ class Card(Protocol):
         """Return a new stream."""
         ...
 
-    def prepare(self, program: Program, shared: int) -> None:
-        """Begin to compile a kernel that will be launched, without waiting for it.
-
-        Parameters
-        ----------
-        program
-            The kernel.
-        shared
-            Bytes of dynamic shared memory that it will be launched with.
-        """
+    def prepare(self, program: Program) -> None:
+        """Begin to compile a kernel that will be launched, without waiting for it."""
         ...
 
     def synchronize(self) -> None:

@@ -144,7 +144,7 @@ class CupyCard:
         self.processors: int = properties["multiProcessorCount"]
         self.shared_bytes: int = properties["sharedMemPerBlockOptin"]
         self._number = number
-        self._functions: dict[tuple[Program, int], Future[Any]] = {}
+        self._functions: dict[Program, Future[Any]] = {}
         self._compilers = ThreadPoolExecutor(MAX_COMPILERS, "swdual-compiler")
 
     @contextmanager
@@ -208,36 +208,27 @@ class CupyCard:
         with self.translate_errors():
             self._runtime.deviceSynchronize()
 
-    def prepare(self, program: Program, shared: int) -> None:
+    def prepare(self, program: Program) -> None:
         """Begin to compile a kernel: see `Card`."""
-        if (program, shared) not in self._functions:
-            self._functions[program, shared] = self._compilers.submit(
-                self._compile, program, shared
-            )
+        if program not in self._functions:
+            self._functions[program] = self._compilers.submit(self._compile, program)
 
-    def function(self, program: Program, shared: int) -> Any:
-        """Return a compiled kernel.
-
-        Parameters
-        ----------
-        program
-            The kernel.
-        shared
-            Bytes of dynamic shared memory that it may use.
+    def function(self, program: Program) -> Any:
+        """Return a compiled kernel, which may use all shared memory that a CTA can have.
 
         Raises
         ------
         CardError
             If it cannot be compiled.
         """
-        self.prepare(program, shared)
+        self.prepare(program)
         try:
-            return self._functions[program, shared].result()
+            return self._functions[program].result()
         except CardError:
-            del self._functions[program, shared]  # the next call tries again
+            del self._functions[program]  # the next call tries again
             raise
 
-    def _compile(self, program: Program, shared: int) -> Any:
+    def _compile(self, program: Program) -> Any:
         """Return a compiled kernel, in a thread of those that compile."""
         try:
             with self.translate_errors(), self._cupy.cuda.Device(self._number):
@@ -250,7 +241,7 @@ class CupyCard:
         except Exception as error:
             raise CardError(f"{program.file} cannot be compiled: {_words(error)}") from error
         with self.translate_errors(), self._cupy.cuda.Device(self._number):
-            compiled.max_dynamic_shared_size_bytes = shared
+            compiled.max_dynamic_shared_size_bytes = self.shared_bytes
         return compiled
 
     def _compiled(self, program: Program, anywhere: bool) -> Any:
@@ -327,7 +318,7 @@ class CupyStream:
         self, program: Program, grid: int, threads: int, shared: int, arguments: Sequence[Any]
     ) -> None:
         """Run a kernel: see `Stream`."""
-        function = self._card.function(program, shared)
+        function = self._card.function(program)
         with self._card.translate_errors(), self._stream:
             function((grid,), (threads,), tuple(arguments), shared_mem=shared)
 

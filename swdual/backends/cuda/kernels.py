@@ -47,8 +47,15 @@ SEARCH = np.dtype(
 BORDER_BYTES = 8
 """Bytes of one row of the border."""
 
-ROW_COLUMNS, BORDER_COLUMNS = 2, 1
-"""What a row costs besides its columns, and what its border costs, both in columns."""
+ROW_COLUMNS, BORDER_COLUMNS = 2, 2
+"""What a row costs besides its columns, and with several tiles for its border and for barriers."""
+
+PIECE_ROWS = 8
+"""What a piece costs besides its rows, in rows: a word of PAD, what fills its last word, and what
+is done between two pieces. Counted by ``python -m kernels.sass_counts``."""
+
+WARP = 32
+"""Threads of a warp."""
 
 LANES = (8, 16, 32)
 COLUMNS = range(16, 33, 2)
@@ -142,21 +149,25 @@ class Kernel:
         """
         return f"{self.name}<{lanes}, {columns}, {threads}>"
 
-    def shared_bytes(self, lanes: int, columns: int, threads: int = 0) -> int:
-        """Return the dynamic shared memory of a CTA: the query profile of a tile, and its chunk.
+    def shared_bytes(self, tile: Tile, query_length: int) -> int:
+        """Return the dynamic shared memory of a CTA.
 
-        Its threads make no difference.
+        It holds the query profile of a tile, or of two if the query has several, and the notes of a
+        chunk, of threads and of warps.
 
         Parameters
         ----------
-        lanes, columns, threads
-            The tile: see `Tile`.
+        tile
+            The tile.
+        query_length
+            Residues; of two queries, those of the longer.
 
-        >>> KERNELS["q2_s16"].shared_bytes(16, 28), KERNELS["s2_s16"].shared_bytes(16, 24)
-        (57360, 40976)
+        >>> [KERNELS["q2_s16"].shared_bytes(Tile(16, 28, 512), length) for length in (448, 449)]
+        [59596, 116940]
         """
-        words = columns - 4 * (self.targets - 1)
-        return 4 * CODES * words * lanes + 16
+        profile = 4 * CODES * (tile.columns - 4 * (self.targets - 1)) * tile.lanes
+        notes = 12 + 4 * tile.threads + 12 * tile.threads // WARP
+        return profile * (1 + (query_length > tile.lanes * tile.columns)) + notes
 
     def border_rows(self, tile: Tile, pieces: int, longest: int) -> int:
         """Return the border rows that a CTA needs for a chunk.
@@ -171,10 +182,10 @@ class Kernel:
             Residues of the longest of them.
 
         >>> KERNELS["q2_s16"].border_rows(Tile(16, 28, 512), 3, 9)
-        135
+        123
         """
         areas = -(-pieces // self.targets)
-        return areas * (-(-longest // 4) * 4 + 2 * tile.lanes + 1)
+        return areas * (-(-longest // 4) * 4 + tile.lanes + 13)
 
     def limit(self, largest: int) -> int:
         """Return the score from which on a piece is rescued, if no pair of residues scores more.
@@ -208,9 +219,9 @@ KERNELS = {
     for kernel in (
         Kernel("q2_s16", S16, 2, 1, ((90, 32, 32), (100, 28, 32), (120, 24, 32))),
         Kernel("s2_s16", S16, 1, 2, ((90, 24, 32), (100, 20, 32), (120, 20, 28))),
-        Kernel("q2_h2", HALF, 2, 1, ((75, 28, 32),)),
-        Kernel("s2_h2", HALF, 1, 2, ((75, 24, 32),)),
-        Kernel("q1_s32", S32, 1, 1, ((75, 24, 32), (120, 20, 30))),
+        Kernel("q2_h2", HALF, 2, 1, ((75, 26, 32),)),
+        Kernel("s2_h2", HALF, 1, 2, ((75, 22, 32),)),
+        Kernel("q1_s32", S32, 1, 1, ((75, 24, 32), (120, 20, 28))),
     )
 }
 """The kernels by name."""
@@ -227,8 +238,9 @@ def choose(
 ) -> Tile:
     """Return the tile with which a query is done soonest.
 
-    A query is padded to whole tiles, and a target waits until its last residue has passed all
-    lanes of the group.
+    A query is padded to whole tiles. A target comes right behind the one before; alone, it waits
+    until its last residue has passed all lanes of the group. In several tiles, a CTA takes as many
+    targets at a time as it has groups: the fewer these are, the less CTAs wait for each other.
 
     Parameters
     ----------
@@ -256,11 +268,17 @@ def choose(
     def cost(tile: Tile) -> tuple[float, int]:
         tiles = max(-(-query_length // (tile.lanes * tile.columns)), 1)
         row = tile.columns + ROW_COLUMNS + (BORDER_COLUMNS if tiles > 1 else 0)
-        threads = 1 if alone else tile.lanes
-        return tiles * threads * row * (mean_length + tile.lanes), tiles
+        if alone:
+            return tiles * row * (mean_length + tile.lanes + PIECE_ROWS), tiles
+        pieces = tile.lanes * (max(mean_length, tile.lanes) + PIECE_ROWS)
+        return tiles * row * pieces * (1 + (tiles > 1) / (2 * tile.lanes)), tiles
 
-    tiles = kernel.tiles_on(capability)
-    return min((tile for tile in tiles if kernel.shared_bytes(*tile) <= shared_bytes), key=cost)
+    fitting = (
+        tile
+        for tile in kernel.tiles_on(capability)
+        if kernel.shared_bytes(tile, query_length) <= shared_bytes
+    )
+    return min(fitting, key=cost)
 
 
 def sources() -> Path:

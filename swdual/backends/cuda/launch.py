@@ -25,12 +25,13 @@ from swdual.backends.cuda.kernels import (
     KERNELS,
     LANES,
     SEARCH,
+    WARP,
     Kernel,
     Tile,
     choose,
 )
 from swdual.backends.cuda.memory import CardRegion, OverBudget, Part, Shelf, pad_size
-from swdual.backends.cuda.occupancy import UNCUT, WARP, LaunchShape, choose_shape
+from swdual.backends.cuda.occupancy import UNCUT, LaunchShape, choose_shape
 from swdual.backends.cuda.query import KernelQuery, transpose_scores
 from swdual.backends.cuda.slot import Slot
 from swdual.sequences.alphabet import ALIGNMENT, PAD
@@ -124,7 +125,7 @@ class Launcher:
         self._kernels = kernels_on(card.capability)
         self._widest = KERNELS["q1_s32"]
         self._matrix = shelf.keep(transpose_scores(scheme.matrix.scores))
-        card.prepare(KEYS, 0)
+        card.prepare(KEYS)
         self._numbers = shelf.keep(np.arange(shelf.max_targets + 1, dtype=np.uint32))
         self._border: Buffer | None = None
         self._prepared: set[tuple[int, int]] = set()
@@ -195,14 +196,14 @@ class Launcher:
         assert kernel is not None
         lengths = self._shelf.lengths(part.stretch.block)[part.first : part.last]
         tile = self._tile(kernel, size[1], lengths)
-        self._card.prepare(*_program(kernel, tile))
+        self._card.prepare(_program(kernel, tile))
         limit = kernel.limit(max(self._largest(query) for query in queries))
         has_tiles = size[1] > tile.lanes * tile.columns
         for query in queries:
             overflows = self.max_score(query, int(lengths[0])) >= limit
             if overflows or (kernel.numbers.sparse and has_tiles):
                 again = self._rescue_tile(len(query), lengths)
-                self._card.prepare(*_program(self._widest, again))
+                self._card.prepare(_program(self._widest, again))
 
     def launch(
         self, slot: Slot, queries: Sequence[KernelQuery], part: Part, cutoff: int | None
@@ -303,7 +304,7 @@ class Launcher:
         groups = ctas * _granule(kernel, tile, tile.threads)
         span = self._span(queries)
         if longest_query > MAX_TILE_COLUMNS and len(lengths) < groups:
-            tiles = self._wide_tiles(kernel, tile)
+            tiles = self._wide_tiles(kernel, tile, longest_query)
             border = self._shelf.border_bytes
             return choose_shape(kernel, tiles, longest_query, span, lengths, ctas, border)
         if span is not None:
@@ -312,12 +313,13 @@ class Launcher:
                 return LaunchShape(tile, span, window)
         return LaunchShape(tile, 0, UNCUT)
 
-    def _wide_tiles(self, kernel: Kernel, tile: Tile) -> list[Tile]:
+    def _wide_tiles(self, kernel: Kernel, tile: Tile, query_length: int) -> list[Tile]:
         """Return a tile, and those of a warp a group."""
         wide = [
             other
             for other in kernel.tiles_on(self._capability)
-            if other.lanes == WARP and kernel.shared_bytes(*other) <= self._card.shared_bytes
+            if other.lanes == WARP
+            and kernel.shared_bytes(other, query_length) <= self._card.shared_bytes
         ]
         return [tile, *wide]
 
@@ -433,7 +435,10 @@ class Launcher:
         tile = self._rescue_tile(len(query), lengths)
         several = len(query) > MAX_TILE_COLUMNS
         if several and work.pieces < ctas * _granule(kernel, tile, tile.threads):
-            tiles, sizes = self._wide_tiles(kernel, tile), np.minimum(lengths, work.longest)
+            tiles, sizes = (
+                self._wide_tiles(kernel, tile, len(query)),
+                np.minimum(lengths, work.longest),
+            )
             border = self._shelf.border_bytes
             tile = choose_shape(kernel, tiles, len(query), None, sizes, ctas, border).tile
         again = search.copy()
@@ -479,8 +484,8 @@ class Launcher:
         """Queue runs, which share scratch memory because they follow one another."""
         for kernel, tile, grid, threads, search, _ in runs:
             search["border"] = border.address
-            program, shared = _program(kernel, tile)
-            self._stream.launch(program, grid, threads, shared, [search])
+            shared = kernel.shared_bytes(tile, int(search["query_lengths"].max()))
+            self._stream.launch(_program(kernel, tile), grid, threads, shared, [search])
 
     def _border_of(self, size: int) -> Buffer:
         """Return scratch memory that all launches share."""
@@ -512,6 +517,6 @@ def _granule(kernel: Kernel, tile: Tile, threads: int) -> int:
     return threads // tile.lanes * kernel.targets
 
 
-def _program(kernel: Kernel, tile: Tile) -> tuple[Program, int]:
-    """Return an instance of a kernel, and its bytes of dynamic shared memory."""
-    return Program(kernel.file, kernel.expression(*tile)), kernel.shared_bytes(*tile)
+def _program(kernel: Kernel, tile: Tile) -> Program:
+    """Return an instance of a kernel."""
+    return Program(kernel.file, kernel.expression(*tile))

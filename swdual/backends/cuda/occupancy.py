@@ -16,14 +16,13 @@ from numpy.typing import NDArray
 from swdual.backends.cuda.kernels import (
     BORDER_BYTES,
     BORDER_COLUMNS,
+    PIECE_ROWS,
     ROW_COLUMNS,
+    WARP,
     Kernel,
     Tile,
 )
 from swdual.backends.cuda.pieces import compute_window
-
-WARP = 32
-"""Threads of a warp."""
 
 FULL_RATE_WARPS = 8
 """So many warps of a multiprocessor compute as fast as one by itself: a warp waits for its own
@@ -75,7 +74,7 @@ def predict_cost(
     warps = -(-(-(-groups // ctas) * lanes) // WARP)
     tiles = -(-query_length // (lanes * columns))
     row = columns + ROW_COLUMNS + BORDER_COLUMNS
-    time = max(longest + lanes, rows / (groups * kernel.targets))
+    time = max(max(longest, lanes) + PIECE_ROWS, rows / (groups * kernel.targets))
     return tiles * row * time * max(1.0, warps / FULL_RATE_WARPS)
 
 

@@ -33,7 +33,7 @@ class Emulated(StandIn):
             search,
             ctas=grid,
             threads=threads,
-            shared_bytes=kernel.shared_bytes(*tile),
+            shared_bytes=kernel.shared_bytes(tile, int(search["query_lengths"].max())),
             seed=int(self.rng.integers(1 << 31)),
         )
 

@@ -107,8 +107,8 @@ class StandIn:
         self.streams.append(Queue(self))
         return self.streams[-1]
 
-    def prepare(self, program, shared):
-        self.prepared.add((program, shared))
+    def prepare(self, program):
+        self.prepared.add(program)
 
     def synchronize(self):
         self.operation()
@@ -172,7 +172,8 @@ class StandIn:
         assert tile in kernel.tiles_on(capability)
         assert threads % 32 == 0
         assert threads == tile.threads or (search["list"] and threads < tile.threads)
-        assert shared == kernel.shared_bytes(*tile) <= self.shared_bytes
+        longest_query = int(search["query_lengths"].max())
+        assert shared == kernel.shared_bytes(tile, longest_query) <= self.shared_bytes
         assert 1 <= grid <= self.processors
         self.profiles[name] += int((search["query_lengths"] > 0)[search["queries"] == 0].sum())
         if not search["list"]:

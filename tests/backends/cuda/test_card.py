@@ -59,8 +59,8 @@ def test_a_kernel_is_compiled_once_with_all_that_it_depends_on():
     cupy = FakeCupy()
     card = CupyCard(cupy, 0)
     program = Program("q2_s16.cu", "q2_s16<16, 28, 512>")
-    assert card.function(program, 1000) is card.function(program, 1000)
-    assert card.function(program, 1000).max_dynamic_shared_size_bytes == 1000
+    assert card.function(program) is card.function(program)
+    assert card.function(program).max_dynamic_shared_size_bytes == card.shared_bytes
     ((text, options, names),) = cupy.modules
     folder = _cuda_kernels.sources()
     assert text == (folder / "q2_s16.cu").read_text()
@@ -131,11 +131,11 @@ def test_a_kernel_that_nobody_launches_may_fail():
     card = CupyCard(cupy, 0)
     program = Program("q2_s16.cu", "q2_s16<8, 16, 512>")
     cupy.failure = CompileException("a.cu(3): error: no")
-    card.prepare(program, 1)
+    card.prepare(program)
     with pytest.raises(CardError, match="cannot be compiled"):
-        card.function(program, 1)
+        card.function(program)
     cupy.failure = None
-    assert card.function(program, 1)
+    assert card.function(program)
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_a_kernel_that_cannot_be_compiled_is_an_error_of_the_card(error):
     card = CupyCard(cupy, 0)
     cupy.failure = error
     with pytest.raises(CardError, match=r"q2_s16\.cu cannot be compiled") as caught:
-        card.function(Program("q2_s16.cu", "q2_s16<8, 16, 512>"), 1)
+        card.function(Program("q2_s16.cu", "q2_s16<8, 16, 512>"))
     assert str(error).splitlines()[0] in str(caught.value)
     assert "\n" not in str(caught.value)
 
@@ -282,7 +282,7 @@ def test_a_full_disk_keeps_no_kernel_from_being_compiled(monkeypatch):
 
     monkeypatch.setattr(cupy, "RawModule", compiled, raising=False)
     monkeypatch.delenv("CUPY_CACHE_IN_MEMORY", raising=False)
-    assert CupyCard(cupy, 0).function(Program("q2_s16.cu", "q2_s16<8, 16, 512>"), 1)
+    assert CupyCard(cupy, 0).function(Program("q2_s16.cu", "q2_s16<8, 16, 512>"))
     assert modes == [None, "1"]
 
 

@@ -44,22 +44,24 @@ def find_busy(kernel, shape, lengths, ctas, border_bytes):
 @pytest.mark.parametrize(
     ("length", "lengths", "faster"),
     [
-        (10_000, [250 * MEGABASE], 1.5),
+        (10_000, [250 * MEGABASE], 1.3),
         (100_000, [250 * MEGABASE], 5),
-        (MEGABASE, [5 * MEGABASE] * 12, 8),
+        (MEGABASE, [5 * MEGABASE] * 12, 4),
     ],
 )
 def test_long_queries_keep_half_of_the_groups_busy(name, length, lengths, faster):
     """Chromosomes and genomes on an H200, by the scores of blastn: 2 for a match, 2 a gap residue.
 
-    Compared with the tile that is chosen for many targets, and windows of four spans at least.
+    Compared with a tile of 16 lanes, as one protein wants it, and windows of four spans at least.
     """
     kernel, lengths = KERNELS[name], np.array(lengths, np.uint32)
     borders = share_memory(126_000_000_000, int(lengths.sum()), 0).borders
-    mean = float(lengths.mean())
-    tile = choose(kernel, 90, length, mean, SHARED_BYTES)
+    tile = choose(kernel, 90, 400, 350.0, SHARED_BYTES)
+    assert tile.lanes == 16
     span = pieces.round_up(pieces.compute_span(length, 2 * length, 2))
-    tiles = [tile, *(each for each in kernel.tiles_on(90) if each.lanes == 32)]
+    fitting = (each for each in kernel.tiles_on(90) if each.lanes == 32)
+    wide = [each for each in fitting if kernel.shared_bytes(each, length) <= SHARED_BYTES]
+    tiles = [tile, *wide]
     shape = choose_shape(kernel, tiles, length, span, lengths, H200, borders)
     share = int(lengths.sum(dtype=np.int64)) // (H200 * tile.threads // tile.lanes * kernel.targets)
     window = pieces.compute_window(span, share)
@@ -73,7 +75,7 @@ def test_long_queries_keep_half_of_the_groups_busy(name, length, lengths, faster
     times = costs[0] / costs[1]
     print(f"{length} {name}: {before:.4f} to {busy:.3f} of the groups, {shape}, {times:.1f} times")
     assert busy >= 0.5
-    assert before < 0.5
+    assert before <= busy
     assert times > faster
 
 
