@@ -173,7 +173,7 @@ template <class Profile, bool BORDER> struct Stream {
           turn(0x3210 + (4 - threadIdx.x % 4) % 4 * 0x1111),
           inner(hidden(threadIdx.x % LANES > 0)), next(0), border(nullptr), role(0)
     {
-        look_up(profile);
+        set_profile(profile);
         const unsigned int outside = threadIdx.x % LANES > 0 ? 0 : gap.first;
         edge = make_uint2(outside, outside);
         state.clear(gap);
@@ -185,14 +185,14 @@ template <class Profile, bool BORDER> struct Stream {
     }
 
     // The scores to come are those of a profile.
-    __device__ __forceinline__ void look_up(const uint4* profile)
+    __device__ __forceinline__ void set_profile(const uint4* profile)
     {
         scores = hidden(profile + threadIdx.x % LANES);
         half_scores = hidden(reinterpret_cast<const uint2*>(profile) + threadIdx.x % LANES);
     }
 
     // The words to come are those of a group's pieces.
-    template <class Group> __device__ __forceinline__ void enter(const Group& group)
+    template <class Group> __device__ __forceinline__ void set_pieces(const Group& group)
     {
         next = 0;
 #pragma unroll
@@ -202,7 +202,7 @@ template <class Profile, bool BORDER> struct Stream {
 
     // The rows to come, from up to three before a piece's first on, go with other rows of the
     // border, `area`, or with none. The first tile has none to read, but cleans what nobody writes.
-    __device__ __forceinline__ void turn_to(
+    __device__ __forceinline__ void set_border(
         uint2* area, bool any, bool first, bool last, unsigned int steps)
     {
         const unsigned int lane = threadIdx.x % LANES;
@@ -216,7 +216,7 @@ template <class Profile, bool BORDER> struct Stream {
     }
 
     // The rows to come read nothing of the border.
-    __device__ __forceinline__ void turn_away()
+    __device__ __forceinline__ void drop_border()
     {
         role = 0;
         if (threadIdx.x % LANES == 0)

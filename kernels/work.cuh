@@ -22,15 +22,15 @@ struct Chunk {
     unsigned int first, end, area;
 };
 
-// The pieces that leave a warp's lanes: their place, the end of the work list or chunk then, and
-// whether the tile that they leave is the last.
-struct Left {
-    unsigned int place, end, last;
+// The pieces that leave a warp's lanes: their place, the end of the work list or chunk that they
+// are from, and whether the tile is the last.
+struct Leaving {
+    unsigned int place, end, last_tile;
 };
 
-// What lies in shared memory behind the profiles: the CTA's chunk, the best that each lane has handed
-// over, and the pieces that leave each warp. No address is kept in registers.
-struct Notes {
+// What lies in shared memory behind the profiles: the CTA's chunk, the best that each lane has
+// handed over, and the pieces that leave each warp. No address of it is kept in a register.
+struct SharedState {
     const uint4* const place;
 
     __device__ __forceinline__ Chunk& chunk() const
@@ -41,10 +41,10 @@ struct Notes {
     {
         return reinterpret_cast<unsigned int*>(&chunk() + 1)[hidden(threadIdx.x)];
     }
-    __device__ __forceinline__ Left& left() const
+    __device__ __forceinline__ Leaving& leaving() const
     {
         unsigned int* const bests = reinterpret_cast<unsigned int*>(&chunk() + 1);
-        return reinterpret_cast<Left*>(bests + blockDim.x)[hidden(threadIdx.x) / WARP];
+        return reinterpret_cast<Leaving*>(bests + blockDim.x)[hidden(threadIdx.x) / WARP];
     }
 };
 
@@ -205,7 +205,7 @@ static __device__ __forceinline__ void pass_pieces(
     constexpr unsigned int PIECES = WARP / LANES * Profile::TARGETS;
     constexpr unsigned int RAMP = LANES / 4 + 2;
     const unsigned int lane = threadIdx.x % LANES;
-    const Notes notes{profiles + (1 + BORDER) * PROFILE};
+    const SharedState shared{profiles + (1 + BORDER) * PROFILE};
     const Gap<Number> gap(search.gap_first, search.gap_next);
     if (!BORDER) {
         Profile::build(profiles, search, 0);
@@ -223,11 +223,11 @@ static __device__ __forceinline__ void pass_pieces(
     unsigned int tile = tiles - 1, parity = 1;
     const unsigned int stride = blockDim.x / WARP * PIECES;
     for (;;) {
-        const Left leaving = {place, end, tile + 1 == tiles};
+        const Leaving entered = {place, end, tile + 1 == tiles};
         sparse_before = sparse_now;
         sparse_now = sparse && !again;
         if (again) {
-            place = highest_of_warp(notes.left().place);
+            place = highest_of_warp(shared.leaving().place);
         } else if (!BORDER) {
             place = highest_of_warp(threadIdx.x % WARP ? 0 : atomicAdd(search.next, PIECES));
         } else {
@@ -235,19 +235,19 @@ static __device__ __forceinline__ void pass_pieces(
             if (place >= end) {
                 if (++tile == tiles) {
                     tile = 0;
-                    stream.turn_away();
-                    draw<Profile>(search, notes.chunk());
+                    stream.drop_border();
+                    draw<Profile>(search, shared.chunk());
                 } else {
                     __syncthreads();
                 }
                 parity ^= 1;
                 Profile::build(profiles + parity * PROFILE, search, tile * Profile::WIDTH);
                 __syncthreads();
-                end = highest_of_warp(notes.chunk().end);
-                place = highest_of_warp(notes.chunk().first + threadIdx.x / WARP * PIECES);
+                end = highest_of_warp(shared.chunk().end);
+                place = highest_of_warp(shared.chunk().first + threadIdx.x / WARP * PIECES);
             }
         }
-        notes.left() = leaving;
+        shared.leaving() = entered;
         const unsigned int longest = Group<Profile>(search, place, end).longest();
         unsigned int rest = max(longest + 1, RAMP) - RAMP; // steps after the pieces have entered
         if (BORDER)
@@ -261,42 +261,40 @@ static __device__ __forceinline__ void pass_pieces(
             const Group<Profile> entering(search, hidden(place), end);
             __syncwarp(); // lanes see what others have left in the border
             if ((lane + 3) / 4 == i)
-                stream.enter(entering);
+                stream.set_pieces(entering);
             if (i >= 2 && i < RAMP) {
                 const bool forgets = lane / 4 + 2 == i;
                 if (forgets)
-                    notes.best() = stream.state.best;
+                    shared.best() = stream.state.best;
                 stream.state.clear_if(forgets, gap);
                 if (BORDER && forgets) {
-                    stream.look_up(profiles + parity * PROFILE);
-                    stream.turn_to(
-                        area_of(search, notes.chunk(), entering), entering.any(), tile == 0, tile + 1 == tiles,
-                        rest + RAMP);
+                    stream.set_profile(profiles + parity * PROFILE);
+                    stream.set_border(area_of(search, shared.chunk(), entering), entering.any(),
+                        tile == 0, tile + 1 == tiles, rest + RAMP);
                 }
             }
             if (i == RAMP) {
-                const Left left = notes.left();
-                const Group<Profile> leaving(search, left.place, left.end);
-                const unsigned int best = highest_of_group<Profile>(notes.best());
+                const Leaving noted = shared.leaving();
+                const Group<Profile> leaving(search, noted.place, noted.end);
+                const unsigned int best = highest_of_group<Profile>(shared.best());
                 if (!BORDER) {
                     const int g =
                         max(Number::number(best, 0), Number::number(best, Number::HALVES - 1));
                     again = highest_of_warp(sparse_before && g >= leaving.doubtful(true));
                 }
                 if (lane == 0 && leaving.any() && !again) {
-                    if (left.last)
+                    if (noted.last_tile)
                         leaving.report(best, BORDER && sparse_before);
                     else
-                        area_of(search, notes.chunk(), leaving)->x = best;
+                        area_of(search, shared.chunk(), leaving)->x = best;
                 }
                 if (BORDER && lane == 0 && entering.any() && tile > 0)
                     stream.state.best = Number::highest(
-                        stream.state.best, area_of(search, notes.chunk(), entering)->x);
+                        stream.state.best, area_of(search, shared.chunk(), entering)->x);
                 if ((BORDER ? end == 0 : place >= end) && !again)
                     return;
             }
-            stream.run(
-                sparse_now & (sparse_before | (i == RAMP)), i < RAMP ? 1 : rest);
+            stream.run(sparse_now & (sparse_before | (i == RAMP)), i < RAMP ? 1 : rest);
         }
     }
 }

@@ -63,9 +63,16 @@ def count(kernel: Kernel, tile: Tile, name: str, tiles: int, rows: int) -> tuple
 
 def main() -> None:
     """Print a line for each kernel and tile."""
-    parser = argparse.ArgumentParser(description="instructions of whole searches")
-    parser.add_argument("--tiles", type=int, default=1, help="that each query fills")
-    parser.add_argument("--rows", type=int, default=MAX_CHUNK_ROWS, help="of a group in a chunk")
+    parser = argparse.ArgumentParser(description="count instructions and clocks of whole searches")
+    parser.add_argument(
+        "--tiles", type=int, default=1, help="number of tiles that each query fills"
+    )
+    parser.add_argument(
+        "--rows",
+        type=int,
+        default=MAX_CHUNK_ROWS,
+        help="rows of a group in a chunk, if there are several tiles",
+    )
     chosen = parser.parse_args()
     for kernel in map(KERNELS.__getitem__, TILES):
         for tile in kernel.tiles_on(90):

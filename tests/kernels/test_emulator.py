@@ -1,4 +1,4 @@
-"""The shipped kernels, built for the CPU, give the exact scores: every kernel, every tile.
+"""The shipped kernels, built for the CPU, give the exact scores: every kernel, tiles of all lanes.
 
 `SWDUAL_KERNEL_PAIRS` sets the number of random pairs for each configuration; `kernels/bulk.py`
 does the same by hand, with any seed.

@@ -152,8 +152,8 @@ class Kernel:
     def shared_bytes(self, tile: Tile, query_length: int) -> int:
         """Return the dynamic shared memory of a CTA.
 
-        It holds the query profile of a tile, or of two if the query has several, and the notes of a
-        chunk, of threads and of warps.
+        It holds the query profile of a tile, or of two if the query has several, and the state of
+        the CTA, its threads and its warps (`SharedState` in ``kernels/work.cuh``).
 
         Parameters
         ----------
@@ -166,8 +166,8 @@ class Kernel:
         [59596, 116940]
         """
         profile = 4 * CODES * (tile.columns - 4 * (self.targets - 1)) * tile.lanes
-        notes = 12 + 4 * tile.threads + 12 * tile.threads // WARP
-        return profile * (1 + (query_length > tile.lanes * tile.columns)) + notes
+        state = 12 + 4 * tile.threads + 12 * tile.threads // WARP
+        return profile * (1 + (query_length > tile.lanes * tile.columns)) + state
 
     def border_rows(self, tile: Tile, pieces: int, longest: int) -> int:
         """Return the border rows that a CTA needs for a chunk.
