@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -200,8 +200,7 @@ class Inputs:
             db = names.pop(0)
         if profile is not None and (query is not None or names):
             profile.refuse_queries()
-        if (query is None and profile is None) or db is None or names:
-            raise click.UsageError("Name one file of queries and one database.")
+        check_sources(query is not None or profile is not None, db is not None, names)
         if query == db == "-":
             raise click.UsageError("Only one of queries and database can be standard input.")
         return cls(query, profile, db)
@@ -218,6 +217,43 @@ class Inputs:
             return self.profile.read(options)
         assert self.query is not None
         return name_input(self.query)
+
+
+def check_sources(queries: bool, database: bool, more: Sequence[str], *, instead: str = "") -> None:
+    """Check that a command was given queries and a database, and nothing more.
+
+    Parameters
+    ----------
+    queries, database
+        Whether it was given them.
+    more
+        Other files that it was given.
+    instead
+        What takes the place of both, for the messages.
+
+    Raises
+    ------
+    click.UsageError
+        If not; the message says what is missing.
+    """
+    other = f"; or give {instead}" if instead else ""
+    if not queries and not database:
+        raise click.UsageError(
+            f"There are no queries and no database: name a file of queries and a database{other}."
+        )
+    if not queries:
+        raise click.UsageError(
+            f"There are no queries: name a file, or - for standard input{other}."
+        )
+    if not database:
+        raise click.UsageError(
+            f"There is no database: name it after the queries, or with -d{other}."
+        )
+    if more:
+        raise click.UsageError(
+            f"{', '.join(more)}: one file of queries and one database are enough; join files of "
+            "queries with 'cat', and build one database of several files with 'swdual makedb'."
+        )
 
 
 def name_input(name: str) -> Path | str:

@@ -9,7 +9,13 @@ import click
 
 from swdual.cli import logging_options, on_invalid_option, pluralize
 from swdual.cli._complete import complete_names
-from swdual.cli._inputs import PROFILE_PHRASES, ProfileSource, name_input, profile_options
+from swdual.cli._inputs import (
+    PROFILE_PHRASES,
+    ProfileSource,
+    check_sources,
+    name_input,
+    profile_options,
+)
 from swdual.cli._options import (
     Command,
     Count,
@@ -167,8 +173,10 @@ def command(
             forecast.gantt(gantt, force=force)
         show(cluster, forecast, as_json=as_json)
         return
-    if (times is None) != (len(sources) == 2) or (times is not None and sources):
-        raise click.UsageError("Name one file of queries and one database, or --times FILE.")
+    if times is None:
+        check_sources(len(sources) > 0, len(sources) > 1, files[2:], instead="--times FILE")
+    elif sources:
+        raise click.UsageError("--times FILE takes the place of queries and database.")
     if files == ("-", "-"):
         raise click.UsageError("Only one of queries and database can be standard input.")
     if gantt is not None:
@@ -247,8 +255,7 @@ def _check_cluster_usage(sources: Sources, others: dict[str, Any], planner: str)
     for name, value in others.items():
         if value is not None:
             raise click.UsageError(f"--nodes and {name} exclude each other.")
-    if len(sources) not in (1, 2):
-        raise click.UsageError("Name one file of queries, and one database if --nodes has none.")
+    check_sources(len(sources) > 0, True, [str(each) for each in sources[2:]])
     if sources == ("-", "-"):
         raise click.UsageError("Only one of queries and database can be standard input.")
     if planner == "all":
