@@ -63,6 +63,8 @@ ANSWERS: dict[str, Accepted | Switch | Refused] = {
     "line-length": Accepted("lines of alignments have 60 letters", ("60",)),
     "mt-mode": Accepted("the work is divided in the best way that is found", ("0", "1")),
     "parse-seqids": Accepted("identifiers are kept as the file has them"),
+    "get-dups": Accepted("all records with an identifier are written"),
+    "long-seqids": Accepted("identifiers are kept as the file has them"),
     "parse-deflines": Accepted("identifiers are kept as the file has them"),
     "show-gis": Accepted("identifiers are kept as the file has them"),
     "hash-index": Accepted("an exact search needs no index"),
@@ -97,6 +99,9 @@ ANSWERS: dict[str, Accepted | Switch | Refused] = {
     "best-hit-overhang": Refused("no hit is left out for another; filter the table"),
     "best-hit-score-edge": Refused("no hit is left out for another; filter the table"),
     "remote": Refused("the search runs on this machine, or with --cluster on yours"),
+    "info": Refused("'swdual info DB' describes a database"),
+    "tax-info": Refused("swdual extract DB --all -outfmt '%T %S' lists organisms"),
+    "mask-sequence-with": Refused("'swdual mask' writes masked FASTA"),
     # Masks.
     "filtering-db": Refused(_NO_FILTER),
     "window-masker-db": Refused(_NO_FILTER),

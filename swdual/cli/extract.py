@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
 from swdual.cli._complete import complete_files
 from swdual.cli._options import Command, option, sequence_output_options
+from swdual.cli._record_format import FASTA, Record, RecordFormat
 
 if TYPE_CHECKING:
     from swdual.sequences.sequence import Sequence
@@ -22,6 +24,7 @@ EXAMPLES = """
 swdual extract uniprot.db P01008 "sp|P02232|LGB1_VICFA"
 swdual search q.fasta uniprot.db | cut -f 2 | swdual extract uniprot.db --ids - -o hits.fasta
 swdual extract genomes.db chr7 --range 1001-2000 --strand minus
+swdual extract uniprot.db --all -outfmt "%a %l"
 """
 
 _RANGE = re.compile(r"([0-9]{1,18})-([0-9]{0,18})", re.ASCII)
@@ -80,6 +83,18 @@ class _Range(click.ParamType[object]):
     show_default=True,
     help="Strand of nucleotides; minus is the reverse complement.",
 )
+@option(
+    "-f",
+    "--outfmt",
+    "form",
+    blast="-outfmt",
+    type=RecordFormat(),
+    default=FASTA,
+    metavar="FORMAT",
+    help="A line for each record instead of FASTA, with %a (accession), %t (title), %l (length), "
+    "%s (letters), %o (number from 0 on), %T (taxonomy ids), %S and %L (scientific and common "
+    "names).",
+)
 @sequence_output_options
 def command(
     words: tuple[str, ...],
@@ -89,11 +104,12 @@ def command(
     everything: bool,
     part: tuple[int, int | None] | None,
     strand: str,
+    form: RecordFormat,
     width: int,
     out: str,
     force: bool,
 ) -> None:
-    """Write the records of the database DB with these identifiers as FASTA.
+    """Write the records of the database DB with these identifiers as FASTA, or a line for each.
 
     DB may also be a database of BLAST, MMseqs2 or DIAMOND.
 
@@ -112,7 +128,8 @@ def command(
         if not names:
             raise click.UsageError("Name the database, and identifiers of its records.")
         db = names.pop(0)
-    names += entry.split(",") if entry else []
+    everything = everything or entry == "all"
+    names += entry.split(",") if entry and entry != "all" else []
     if everything == bool(names or ids):
         raise click.UsageError("Give identifiers, or --ids FILE, or --all by itself.")
     from swdual.database.database import Database
@@ -131,13 +148,17 @@ def command(
         if chosen:
             with replace_file(out, force=force, compress=True, inputs=[db]) as stream:
                 text = Utf8(stream)
-                for record in database.records(chosen):
+                for ordinal, record in zip(chosen, database.records(chosen), strict=True):
                     try:
                         cut = _cut(record, part, strand)
                     except InputError as error:
                         failures.append(str(error))
-                    else:
+                        continue
+                    if form.is_fasta:
                         text.write(cut.to_fasta(width))
+                    else:
+                        shown = Record(replace(cut, title=record.title), ordinal, database)
+                        text.write(form.line(shown))
     if failures:
         missing = InputError(failures[0])
         for failure in failures[1:MAX_NAMED]:
@@ -148,7 +169,13 @@ def command(
 
 
 def _read_words(path: str | None) -> Iterator[str]:
-    """Yield the first word of each line of a file, if there is one."""
+    """Yield the first word of each line of a file, if there is one.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or has no words.
+    """
     from swdual.errors import InputError
     from swdual.io.input import read_lines
     from swdual.sequences.sequence import first_word
@@ -166,16 +193,14 @@ def _read_words(path: str | None) -> Iterator[str]:
                 found = list(read_lines(stream, name))
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}", file=name) from error
-    for line in found:
-        word = first_word(line.decode(errors="replace"))
-        if word:
-            yield word
+    words = [word for line in found if (word := first_word(line.decode(errors="replace")))]
+    if not words:
+        raise InputError("has no identifiers", file=name)
+    yield from words
 
 
 def _cut(record: Sequence, part: tuple[int, int | None] | None, strand: str) -> Sequence:
     """Return a part of a record as it is to be written; the header line says which part it is."""
-    from dataclasses import replace
-
     from swdual.errors import InputError
     from swdual.io.text import sanitize
     from swdual.sequences.sequence import description

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 
 import pytest
+from support.taxa import TWO_SPECIES, write_dump
 
 from swdual.database.database import Database
 from swdual.database.makedb import makedb
@@ -187,3 +188,69 @@ def test_control_characters_of_headers_do_not_reach_the_terminal(run, here):
     (here / "bad.fa").write_bytes(b">a \x1b[31mred\tx\nMKV\n")
     makedb("bad.fa", "bad.db").close()
     assert run("extract", "bad.db", "a").out == ">a ?[31mred\tx\nMKV\n"
+
+
+LINES = [
+    ("%a %l", "t2", "t2 6\n"),
+    ("%i|%t|%o|%s", "P01008", "sp|P01008.1|ANT3_HUMAN|sp|P01008.1|ANT3_HUMAN Antithrombin-III|0|"
+     "MKVLAWUO*BZXJ\n"),
+    ("%l%%\t%a", "same", "3%\tsame\n3%\tsame\n"),
+    ("%f %l", "t2", ">t2\nGGGGWW\n"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("form", "name", "expected"), LINES)
+def test_a_line_for_each_record_has_what_blastdbcmd_prints(run, db, form, name, expected):
+    """Where -outfmt has %f, the record is written as FASTA, and the rest is left out."""
+    for option in ("-outfmt", "--outfmt", "-f"):
+        assert run("extract", db, name, option, form).out == expected
+
+
+def test_a_line_tells_about_the_part_that_was_asked_for(run, nucl):
+    """As blastdbcmd: length and letters are those of the part, the title is that of the record."""
+    words = ("chr1", "--range", "2-4", "--strand", "minus", "-outfmt", "%l %s %i %t")
+    assert run("extract", nucl, *words).out == "3 GGT chr1 chr1 first\n"
+
+
+def test_lines_name_organisms(run, here):
+    """Ids, scientific and common names; without taxonomy ids the remedy is named once."""
+    (here / "o.fa").write_text(">a OX=9606\nMKV\n>b OX=562\nMKV\n>c\nMKV\n")
+    write_dump(TWO_SPECIES, here / "dump")
+    makedb("o.fa", "o.db", taxonomy="dump").close()
+    lines = run("extract", "o.db", "--all", "-outfmt", "%a:%T:%S:%L").out.splitlines()
+    assert lines == [
+        "a:9606:Homo sapiens:human",
+        "b:562:Escherichia coli:Escherichia coli",
+        "c:0:N/A:N/A",
+    ]
+    (here / "p.fa").write_text(">a\nMKV\n>b\nMKV\n")
+    makedb("p.fa", "p.db").close()
+    failed = run("extract", "p.db", "--all", "-outfmt", "%T")
+    assert failed.code == 1
+    assert failed.err.count("p.db has no taxonomy ids; build it with") == 1
+
+
+@pytest.mark.parametrize(
+    ("form", "message"),
+    [("%a %q", "unknown specifier '%q'; there are: %f %a %i"), ("a", "'a' has no specifier")],
+)
+def test_formats_without_a_meaning_are_refused(refuses, db, form, message):
+    """An unknown specifier is named, with those that there are."""
+    refuses(1, [message], "extract", db, "t2", "-outfmt", form)
+
+
+def test_all_is_the_name_of_all_records(run, db):
+    """As for blastdbcmd's -entry."""
+    assert run("extract", "-db", db, "-entry", "all").out == FASTA
+
+
+def test_what_else_blastdbcmd_does_has_another_command(refuses, db):
+    refuses(1, ["'swdual info DB' describes a database"], "extract", "-db", db, "-info")
+    refuses(1, ["'swdual mask' writes masked FASTA"], "extract", db, "-mask_sequence_with", "21")
+
+
+def test_a_file_without_identifiers_is_no_list(refuses, run, db, here):
+    """Nothing is not everything, and no silent success."""
+    (here / "none").write_text("\n")
+    refuses(1, ["none: has no identifiers"], "extract", db, "--ids", "none")
+    assert "standard input: has no identifiers" in run("extract", db, "--ids", "-", stdin=b"").err
