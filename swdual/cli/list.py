@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import shutil
+import sys
 import textwrap
 from collections.abc import Iterator
 from itertools import groupby
@@ -25,6 +27,9 @@ KINDS = (
 )
 
 COLUMN = 18
+
+MAX_WIDTH = 98
+"""Columns of a paragraph where the terminal has more, or where there is none."""
 
 EXAMPLES = """
 swdual list
@@ -73,9 +78,9 @@ def _all() -> Iterator[str]:
         ("allocators", plugins.allocator_names()),
         ("platforms", sorted(PLATFORMS)),
     ):
-        yield f"{kind:<12}{'  '.join(names)}"
+        yield from _item(kind, "  ".join(names), 12)
     yield "\nfields of tables"
-    yield from (f"  {line}" for line in _fields())
+    yield from _fields("  ")
 
 
 def _about(what: str) -> Iterator[str]:
@@ -102,12 +107,13 @@ def _about(what: str) -> Iterator[str]:
         from swdual.scheduling.metrics import METRICS
 
         for name, metric in METRICS.items():
-            yield f"{name:<26}{metric.formula}"
+            yield from _item(name, metric.formula, 26)
     else:
         from swdual.scheduling.workload.repair import RULES
 
         for name, rule in RULES.items():
-            yield f"{name}={'|'.join(rule.choices)}  [default: {rule.choices[0]}]"
+            choices = "|".join(rule.choices)
+            yield from _item("", f"{name}={choices}  [default: {rule.choices[0]}]", 0)
             yield from _wrap(rule.help)
 
 
@@ -123,11 +129,11 @@ def _modules(package: str) -> Iterator[str]:
         yield from more
 
 
-def _fields() -> Iterator[str]:
+def _fields(indent: str = "") -> Iterator[str]:
     from swdual.hits.fields import FIELDS
 
     for name, field in FIELDS.items():
-        yield f"{name:<14}{field.meaning}"
+        yield from _item(f"{indent}{name}", field.meaning, len(indent) + 14)
 
 
 def _matrices() -> Iterator[str]:
@@ -137,7 +143,7 @@ def _matrices() -> Iterator[str]:
     for source, names in groupby(matrices.names(), matrices.source):
         for name in names:
             opening, extension = PREFERRED_GAPS[name]
-            yield f"{name:<{COLUMN}}gap opening {opening}, gap extension {extension}"
+            yield from _item(name, f"gap opening {opening}, gap extension {extension}", COLUMN)
         yield from _wrap(f"from {source}", " " * COLUMN)
 
 
@@ -154,13 +160,12 @@ def _tasks() -> Iterator[str]:
         sides = {"queries": task.translates_queries, "database": task.translates_targets}
         if any(sides.values()):
             kind += f" ({' and '.join(side for side in sides if sides[side])} translated)"
-        yield f"{name:<{COLUMN}}{kind}: {scores}, gap opening {gaps[0]}, gap extension {gaps[1]}"
+        about = f"{kind}: {scores}, gap opening {gaps[0]}, gap extension {gaps[1]}"
+        yield from _item(name, about, COLUMN)
 
 
 def _policies() -> Iterator[str]:
     """Yield what each policy does, the jobs that it is for, and its options with defaults."""
-    import sys
-
     from swdual.scheduling.plugins import find_policy, policy_names
     from swdual.scheduling.policy import JOB_KINDS
 
@@ -171,8 +176,8 @@ def _policies() -> Iterator[str]:
         if policy.traits.jobs != "rigid":
             yield from _wrap(f"For {JOB_KINDS[policy.traits.jobs]}.")
         for option, about in policy.options.items():
-            values = f" ({'|'.join(about.choices)})" if about.choices else ""
-            yield f"    --option {option}={about.default}{values}"
+            values = f" ({', '.join(about.choices)})" if about.choices else ""
+            yield from _item("", f"    --option {option}={about.default}{values}", 8)
             yield from _wrap(about.help, "        ")
     yield "\nA policy may also be a Python file of your own: swdual simulate --policy mine.py"
 
@@ -191,5 +196,21 @@ def _paragraphs(text: str | None) -> Iterator[str]:
         yield from _wrap(" ".join(paragraph.split()))
 
 
+def _item(name: str, about: str, column: int) -> list[str]:
+    """Return the line of a name, with what it is from a column on; lines, on a narrow terminal."""
+    return textwrap.wrap(
+        f"{name:<{column}}{about}",
+        _width(sys.maxsize),
+        subsequent_indent=" " * column,
+        break_on_hyphens=False,
+    )
+
+
 def _wrap(text: str, indent: str = "    ") -> list[str]:
-    return textwrap.wrap(text, 98, initial_indent=indent, subsequent_indent=indent)
+    width = min(MAX_WIDTH, _width(MAX_WIDTH))
+    return textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent)
+
+
+def _width(otherwise: int) -> int:
+    """Return the columns of the terminal, or a number where the output goes elsewhere."""
+    return shutil.get_terminal_size((otherwise, 0)).columns

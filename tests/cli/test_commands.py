@@ -16,6 +16,7 @@ from support.formats import OF_A_RUN
 
 from swdual import options as search_options
 from swdual import registry
+from swdual.cli.list import KINDS
 from swdual.format import ORGANISMS
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN
@@ -268,6 +269,16 @@ def test_list_names_all_that_can_be_chosen(run):
         assert re.search(rf"(?m)^  {name} +{re.escape(field.meaning)}$", shown)
     assert "6 (tabular)" in shown
     assert "PAM250" in shown
+
+
+@pytest.mark.parametrize("kind", [(), *((kind,) for kind in KINDS)])
+def test_lists_fit_the_terminal(run, monkeypatch, kind):
+    """No word is cut, and none is lost: a narrow terminal has the words of a wide one."""
+    wide = run("list", *kind).out
+    monkeypatch.setenv("COLUMNS", "60")
+    narrow = run("list", *kind).out
+    assert narrow.split() == wide.split()
+    assert max(map(len, narrow.splitlines())) <= 60
 
 
 def test_matrices_are_listed_with_gap_penalties_and_source(run):
