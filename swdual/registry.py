@@ -5,7 +5,6 @@ A module whose name starts with an underscore is plumbing that the implementatio
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import pkgutil
 import sys
@@ -13,7 +12,7 @@ from collections.abc import Iterable
 from types import ModuleType
 
 from swdual.errors import InputError
-from swdual.io.text import NEAR
+from swdual.io.text import near_names
 
 
 def available(package: str) -> list[str]:
@@ -84,6 +83,6 @@ def unknown(kind: str, name: str, names: Iterable[str]) -> str:
     "unknown matrix 'BLOSUM63'; did you mean BLOSUM62? There are: BLOSUM62, PAM30"
     """
     names = sorted(names)
-    near = difflib.get_close_matches(name, names, n=3, cutoff=NEAR)
+    near = near_names(name, names)
     hint = f"; did you mean {' or '.join(near)}?" if near else "."
     return f"unknown {kind} {name!r}{hint} There are: {', '.join(names)}"

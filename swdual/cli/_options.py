@@ -111,9 +111,8 @@ class Command(click.Command):
             return super().parse_args(ctx, words)
         except click.NoSuchOption as error:
             near = nearest(error.option_name, self._names())
-            raise click.NoSuchOption(
-                error.option_name, possibilities=[near] if near else [], ctx=ctx
-            ) from error
+            meant = [_longest(each.opts) for each in self.params if near in each.opts]
+            raise click.NoSuchOption(error.option_name, possibilities=meant, ctx=ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; its errors name options, not parameters."""
@@ -294,8 +293,12 @@ def option_name(parameter: click.Parameter, ctx: click.Context | None) -> str:
         The option, and the context or None.
     """
     written = {} if ctx is None else ctx.meta.get(_WRITTEN, {})
-    own = [name for name in parameter.opts if not _ONE_DASH.fullmatch(name)] or parameter.opts
-    return str(written.get(parameter.name) or max(own, key=len))
+    return str(written.get(parameter.name) or _longest(parameter.opts))
+
+
+def _longest(names: Sequence[str]) -> str:
+    """Return the longest name of an option; BLAST's names count if there is no other."""
+    return max([name for name in names if not _ONE_DASH.fullmatch(name)] or names, key=len)
 
 
 def find_written_option(name: str) -> str:

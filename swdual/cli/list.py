@@ -208,7 +208,9 @@ def _item(name: str, about: str, column: int) -> list[str]:
 
 def _wrap(text: str, indent: str = "    ") -> list[str]:
     width = min(MAX_WIDTH, _width(MAX_WIDTH))
-    return textwrap.wrap(text, width, initial_indent=indent, subsequent_indent=indent)
+    return textwrap.wrap(
+        text, width, initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False
+    )
 
 
 def _width(otherwise: int) -> int:

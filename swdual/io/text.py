@@ -15,6 +15,8 @@ SUFFIXES = ("", "k", "m", "g")
 
 _SIZE = re.compile(r"(0{0,9}[1-9][0-9]{0,17})([kmg]?)", re.ASCII | re.IGNORECASE)
 
+_WORD = re.compile(r"[^\W_]+")
+
 _CONTROL = re.compile(
     r"[\x00-\x1f\x7f-\x9f"  # what moves a terminal's cursor and ends a line
     r"\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069"  # line ends; direction of text
@@ -81,8 +83,42 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
     >>> nearest("serch", ["search", "list"]), nearest("blastp", ["search", "list"])
     ('search', None)
     """
-    near = difflib.get_close_matches(name, [*names], n=1, cutoff=NEAR)
+    near = near_names(name, names, 1)
     return near[0] if near else None
+
+
+def near_names(name: str, names: Iterable[str], count: int = 3) -> list[str]:
+    """Return the names that a user most likely meant, the likeliest first.
+
+    These are names of the same letters, in another case or order; then those with words that begin
+    as the user's words do, in this order; then those of similar spelling.
+
+    Parameters
+    ----------
+    name, names, count
+        What the user wrote, the names that exist, and how many to return at most.
+
+    >>> near_names("EASY", ["fcfs", "easy"]), near_names("sfa", ["sjf", "saf"])
+    (['easy'], ['saf'])
+    >>> near_names("mean_wait", ["mean_nuwt", "mean_waiting_time"])
+    ['mean_waiting_time', 'mean_nuwt']
+    >>> near_names("--fast", ["--adjust", "--force"])
+    []
+    """
+    known = {each: _WORD.findall(each.lower()) for each in names}
+    words = _WORD.findall(name.lower())
+    same = [each for each in known if sorted("".join(known[each])) == sorted("".join(words))]
+    begun = [each for each in known if len(words) > 1 and _begin(words, known[each])]
+    spelt = {"-".join(known[each]): each for each in reversed(known)}
+    similar = difflib.get_close_matches("-".join(words), spelt, n=count, cutoff=NEAR)
+    near = [*same, *sorted(begun, key=len), *(spelt[each] for each in similar)]
+    return [*dict.fromkeys(near)][:count]
+
+
+def _begin(starts: Iterable[str], words: Iterable[str]) -> bool:
+    """Return whether some of the words, in their order, begin with the starts."""
+    left = iter(words)
+    return all(any(word.startswith(start) for word in left) for start in starts)
 
 
 def pluralize(number: int, one: str, many: str) -> str:

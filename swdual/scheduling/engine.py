@@ -158,10 +158,12 @@ def make_policy(
     values = {"function" if callable(value) else value for value in chosen.values()}
     shown = {}
     for key, value in chosen.items():
-        needs = known[key].needs
-        if not needs or values.intersection(needs):
+        needs, given = known[key].needs, options.get(key) is not None
+        used_by = values.intersection(needs)
+        # A function may use the option or not: it is shown if it was given.
+        if not needs or used_by - {"function"} or (used_by and given):
             shown[key] = policies.name_value(value)
-        elif options.get(key) is not None:
+        elif given and not used_by:
             raise InputError(
                 f"{key} has no effect without one of these as an option of the policy {name}: "
                 f"{', '.join(needs)}; leave {key} out"

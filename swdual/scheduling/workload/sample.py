@@ -131,8 +131,8 @@ def draw_windows(
         raise InputError("a window needs at least one period of more than 0 seconds")
     if len(workload) == 0 or not length <= workload.span:
         raise InputError(
-            f"the workload {workload.name} spans {workload.span / DAY:,.1f} days, shorter than a "
-            f"window of {length / DAY:,.1f}; ask for fewer or shorter periods",
+            f"the workload {workload.name} spans {workload.span / DAY:,.1f} days, but a window of "
+            f"{periods:,} x {period / DAY:,g} days was asked for; ask for less",
             file=workload.source,
         )
     generator = np.random.default_rng(seed)

@@ -75,7 +75,7 @@ def test_a_function_is_an_order_too():
     workload = workload_of([(50, 5, 9, 4), (52, 3, 4, 1), (53, 3, 4, 2), (53, 8, 8, 2)])
     schedule = simulate(workload, 4, "fcfs", options={"order": widest})
     assert schedule.start_time.tolist() == [50, 58, 55, 55]
-    assert schedule.options == {"order": "widest", "half_life": 604_800}
+    assert schedule.options == {"order": "widest"}
     jobs, now = seen[0]
     assert now == 3
     assert jobs.index.tolist() == [1, 2, 3]
@@ -107,7 +107,7 @@ def test_a_function_that_returns_no_numbers_is_refused(policy, function):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"order": "sfj"}, "unknown value of order: 'sfj'. There are: f1,"),
+        ({"order": "sfj"}, "unknown value of order: 'sfj'; did you mean sjf"),
         ({"order": "shortest", "backfill_order": "saf"}, "leave it or backfill_order out"),
         ({"order": "saf", "reserve_depth": "all", "backfill_order": "saf"}, "backfill_order"),
         ({"by": lambda jobs, now: now}, "value of by"),

@@ -85,7 +85,7 @@ def test_empty_weeks_are_passed_over():
 @pytest.mark.parametrize(
     ("periods", "period", "cause"),
     [
-        (60, WEEK, r"spans 365\.0 days, shorter than a window of 420\.0; ask for fewer or shorter"),
+        (60, WEEK, r"spans 365\.0 days, but a window of 60 x 7 days was asked for; ask for less"),
         (0, WEEK, "at least one period"),
         (1, 0, "more than 0 seconds"),
         (1, np.nan, "more than 0 seconds"),
