@@ -15,9 +15,8 @@ from swdual.composition.adjust import LETTERS, MAX_X_SCORE, PYL, STOP, X, adjust
 from swdual.composition.adjusted import UNMASKED, Adjusted, AdjustedScores
 from swdual.composition.bounds import CEILINGS, bound_scores, bound_targets
 from swdual.composition.near_identical import (
-    find_best_part,
     find_dense,
-    find_max_drop,
+    find_extension,
     find_min_score,
     is_near_identical,
 )
@@ -440,27 +439,14 @@ class Adjuster:
             unmasked = _take(targets, asked)
             dense = find_dense(query, unmasked, floor, scheme, lambda_, profile)
             asked = asked[dense]
-        chosen = _take(targets, asked)
-        frames = np.ones(len(asked), np.int8)
-        whole = Query("", query)
-        traced = self._tracer(whole, chosen, scores[asked], frames, progress, profile=profile)
-        rows, max_drop = number_rows(query, profile), find_max_drop(lambda_)
+        rows = number_rows(query, profile)
         plain = (scheme.matrix.scores if profile is None else profile).astype(np.int64)
-        bounds = np.zeros(4, np.int64)
         passing = []
-        for k, target in enumerate(chosen):
-            score = find_best_part(
-                rows,
-                np.frombuffer(target, np.uint8),
-                traced.numbers[:, k],
-                traced.runs[traced.run_starts[k] : traced.run_starts[k + 1]],
-                plain,
-                scheme.gap_open,
-                scheme.gap_extend,
-                max_drop,
-                bounds,
-            )
-            passing.append(is_near_identical(query, target, bounds, score, lambda_))
+        codes = np.frombuffer(query, np.uint8)
+        for target in _take(targets, asked):
+            letters = np.frombuffer(target, np.uint8)
+            found = find_extension(codes, rows, letters, scheme, plain, lambda_)
+            passing.append(found is not None and is_near_identical(query, target, found, lambda_))
         identical: NDArray[np.int64] = asked[np.array(passing, bool)]
         return identical
 

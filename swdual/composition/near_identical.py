@@ -5,19 +5,21 @@ similarity. The test counts identities by a greedy walk over the aligned parts, 
 does (src/algo/blast/core/blast_kappa.c). The walk knows where the alignment under the plain matrix
 begins and ends, but not its path.
 
-BLAST's alignments at this stage end where the score falls far below the best so far, as at a long
-masked region of the query. So the best part of the alignment without such a fall is tested.
+BLAST's alignments at this stage are not the optimal ones. They are extended from seeds in both
+directions, and what scores far below the best so far is given up: a long gap or a long masked
+region of the query ends them, or makes them take another path. The best of them is tested, so such
+extensions are computed here, from seeds in all similar segments.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.alignment.tracebacks import PAIR, QUERY_ONLY
 from swdual.backends.simd import score_targets
 from swdual.composition.sequences import prepare_query
 from swdual.lanes.registers import register_bytes, register_count
@@ -36,8 +38,26 @@ MIN_IDENTITY = 0.96
 """More than this share of the shorter part is identical, in BLAST 2.12.0."""
 
 MAX_DROP_BITS = 15
-"""An alignment ends where its score is more bits than this below the best so far: blastp's
-`-xdrop_gap`."""
+"""What is more bits than this below the best so far is given up: blastp's `-xdrop_gap`."""
+
+MAX_SEGMENT_DROP_BITS = 7
+"""The same for a segment, which has no gaps: blastp's `-xdrop_ungap`."""
+
+MIN_SEGMENT_BITS = 16
+"""The score of a segment that is extended: 41 points of BLOSUM62, as of blastp's gap trigger, which
+is 22 bits of ungapped statistics."""
+
+SEGMENT_WORD = 4
+"""A segment has so many equal letters side by side."""
+
+MAX_SEGMENTS = 10_000
+"""More segments of a pair than these, which only long repeats have, are not extended."""
+
+SEED_WINDOW = 11
+"""Pairs of letters of a segment that score best together; the seed is the middle one."""
+
+_NONE = -(1 << 40)
+"""The score of a cell that was given up."""
 
 MAX_BREAK = 7
 """Letters that a walk may pass over at a break."""
@@ -128,7 +148,7 @@ def find_dense(
 
 
 def find_max_drop(lambda_: float) -> int:
-    """Return by how much the score of an alignment may be below the best so far.
+    """Return by how much the score of a cell may be below the best so far.
 
     Parameters
     ----------
@@ -141,24 +161,35 @@ def find_max_drop(lambda_: float) -> int:
     return int(MAX_DROP_BITS * math.log(2) / lambda_)
 
 
-def is_near_identical(
-    query: bytes, target: bytes, numbers: NDArray[np.int64], score: int, lambda_: float
-) -> bool:
+class Extension(NamedTuple):
+    """An alignment that was extended from a seed: its score, and its bounds as in `COLUMNS`."""
+
+    score: int
+    query_start: int
+    query_end: int
+    target_start: int
+    target_end: int
+
+    def has(self, first: int, last: int, diagonal: int) -> bool:
+        """Return whether a segment lies within the bounds: see `find_segments`."""
+        in_query = self.query_start <= first and last <= self.query_end
+        in_target = self.target_start <= first + diagonal and last + diagonal <= self.target_end
+        return in_query and in_target
+
+
+def is_near_identical(query: bytes, target: bytes, found: Extension, lambda_: float) -> bool:
     """Return whether a target is nearly identical to the query.
 
     Parameters
     ----------
     query, target
         Residue codes; masked letters of the query are X, the target is not masked.
-    numbers
-        The bounds of their alignment under the plain matrix, or of the best part of it: the first
-        four of `swdual.alignment.tracebacks.COLUMNS`; more may follow.
-    score
-        The score between these bounds.
+    found
+        Their alignment under the plain matrix.
     lambda_
         Nats in one unit of the score, of alignments with gaps.
     """
-    query_start, query_end, target_start, target_end = numbers[:4].tolist()
+    score, query_start, query_end, target_start, target_end = found
     shorter = min(query_end - query_start, target_end - target_start)
     if shorter == 0 or target_end - target_start + 1 < min(len(query), MIN_SPAN):
         return False
@@ -172,64 +203,255 @@ def is_near_identical(
 
 
 @native
-def find_best_part(
+def find_segments(
     rows: NDArray[np.int64],
     target: NDArray[np.uint8],
-    numbers: NDArray[np.int64],
-    operations: NDArray[np.uint32],
+    diagonals: NDArray[np.int64],
     table: NDArray[np.int64],
-    gap_open: int,
-    gap_extend: int,
     max_drop: int,
+    min_score: int,
     out: NDArray[np.int64],
 ) -> int:
-    """Return the best part of an alignment in which the score never falls far.
+    """Find the segments of some diagonals: alignments without gaps whose score never falls far.
 
     Parameters
     ----------
     rows, target
         Rows of the table of the query's residues (see `number_rows`), and residue codes.
-    numbers, operations
-        The alignment: see `Tracebacks`.
+    diagonals
+        The diagonals: column minus row.
+    table
+        Scores with each code.
+    max_drop
+        By how much the score may be below the best so far.
+    min_score
+        The least score of a segment.
+    out
+        (room, 4) receives the score of each segment, its first row, the row behind its last one,
+        and its diagonal.
+
+    Returns
+    -------
+    How many there are, and at most as many as there is room for.
+    """
+    count = 0
+    for diagonal in diagonals:
+        row = max(0, -diagonal)
+        end = min(len(rows), len(target) - diagonal)
+        score = best = 0
+        first = last = row
+        while row < end:
+            score += table[rows[row], target[row + diagonal]]
+            row += 1
+            if score > best:
+                best, last = score, row
+            ended = score <= 0 or score < best - max_drop
+            if best >= min_score and (ended or row == end) and count < len(out):
+                out[count, 0], out[count, 1] = best, first
+                out[count, 2], out[count, 3] = last, diagonal
+                count += 1
+            if ended:
+                score = best = 0
+                first = row
+    return count
+
+
+@native
+def find_seed(
+    rows: NDArray[np.int64],
+    target: NDArray[np.uint8],
+    first: int,
+    last: int,
+    diagonal: int,
+    table: NDArray[np.int64],
+) -> int:
+    """Return the row of the middle of the best window of a segment; the first of equal ones counts.
+
+    Parameters
+    ----------
+    rows, target
+        Rows of the table of the query's residues, and residue codes.
+    first, last, diagonal
+        The segment: see `find_segments`.
+    table
+        Scores with each code.
+    """
+    if last - first <= SEED_WINDOW:
+        return (first + last) // 2
+    window, best, seed = 0, _NONE, first
+    for row in range(first, last):
+        window += table[rows[row], target[row + diagonal]]
+        before = row - SEED_WINDOW
+        if before >= first:
+            window -= table[rows[before], target[before + diagonal]]
+        if before >= first - 1 and window > best:
+            best, seed = window, row - SEED_WINDOW // 2
+    return seed
+
+
+@native
+def extend_gapped(
+    rows: NDArray[np.int64],
+    row: int,
+    row_count: int,
+    target: NDArray[np.uint8],
+    column: int,
+    column_count: int,
+    step: int,
+    table: NDArray[np.int64],
+    gap_open: int,
+    gap_extend: int,
+    max_drop: int,
+    work: NDArray[np.int64],
+) -> tuple[int, int, int]:
+    """Extend an alignment from a corner; give up cells far below the best so far.
+
+    Parameters
+    ----------
+    rows, row, row_count
+        Rows of the table of the query's residues, the first of them, and how many there are.
+    target, column, column_count
+        Likewise of the target's residue codes.
+    step
+        1 forwards, -1 backwards.
     table, gap_open, gap_extend
         Scores with each code, and gap penalties.
     max_drop
         See `find_max_drop`.
-    out
-        (4,) receives the bounds of the part: see `COLUMNS`.
+    work
+        (2, at least column_count + 1) is overwritten.
 
     Returns
     -------
-    The score of the part; of equal ones the first counts.
+    The best score, 0 or more, and how many residues of the query and of the target it takes. Of
+    equal ones the first counts, row by row.
     """
-    # `score` is that of the columns since the part began. A part begins anew where that is at most
-    # 0, and behind a fall; it ends where it is best.
-    row, column = int(numbers[0]), int(numbers[2])
-    first_row, first_column = row, column
-    out[0], out[1], out[2], out[3] = row, row, column, column
-    part = score = best = 0
-    for run in operations:
-        operation, count = run & 15, int(run >> 4)
-        for _ in range(count if operation == PAIR else 1):
-            if operation == PAIR:
-                score += table[rows[row], target[column]]
-                row += 1
-                column += 1
+    # Gotoh's recurrence, from the corner on. In each row, only columns from `first` to `last` have
+    # cells that count:
+    #
+    #         0 . . . column
+    #       0 * * *           work[0]: H of the row above, work[1]: F, the best with a gap in
+    #       . . * * * *       the target that may go on
+    #     row . . * * * *
+    score = taken_rows = taken_columns = 0
+    first, last = 0, 0
+    while last <= column_count and (last == 0 or gap_open + last * gap_extend <= max_drop):
+        work[0, last] = -gap_open - last * gap_extend if last else 0
+        work[1, last] = _NONE
+        last += 1
+    for i in range(1, row_count + 1):
+        scores = table[rows[row + step * (i - 1)]]
+        diagonal = e = _NONE
+        begin, end = -1, first
+        j = first
+        while j <= column_count:
+            above = work[0, j] if j < last else _NONE
+            f = max(above - gap_open, work[1, j]) - gap_extend if j < last else _NONE
+            h = max(e, f)
+            if j:
+                h = max(h, diagonal + scores[target[column + step * (j - 1)]])
+            diagonal = above
+            if h < score - max_drop:
+                h = f = e = _NONE
+                if j >= last:
+                    break
             else:
-                score -= gap_open + count * gap_extend
-                if operation == QUERY_ONLY:
-                    row += count
-                else:
-                    column += count
-            if score > best:
-                best = score
-                if best > part:
-                    part = best
-                    out[0], out[1], out[2], out[3] = first_row, row, first_column, column
-            elif score <= 0 or score < best - max_drop:
-                score = best = 0
-                first_row, first_column = row, column
-    return part
+                begin = j if begin < 0 else begin
+                end = j + 1
+                if h > score:
+                    score, taken_rows, taken_columns = h, i, j
+                e = max(h - gap_open, e) - gap_extend
+            work[0, j], work[1, j] = h, f
+            j += 1
+        if begin < 0:
+            break
+        first, last = begin, end
+    return score, taken_rows, taken_columns
+
+
+def find_diagonals(query: NDArray[np.uint8], target: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the diagonals on which two sequences share words of `SEGMENT_WORD` letters, ascending.
+
+    Parameters
+    ----------
+    query, target
+        Residue codes.
+    """
+    words = []
+    for codes in (query, target):
+        count = max(0, len(codes) - SEGMENT_WORD + 1)
+        word = np.zeros(count, np.int64)
+        for k in range(SEGMENT_WORD):
+            word = 32 * word + codes[k : k + count]
+        words.append(word)
+    order = np.argsort(words[0], kind="stable")
+    ranked = words[0][order]
+    first = np.searchsorted(ranked, words[1])
+    counts = np.searchsorted(ranked, words[1], "right") - first
+    # Place k of the repeated columns is the k-th record of its word in the query.
+    columns = np.repeat(np.arange(len(counts)), counts)
+    number = np.arange(len(columns)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.unique(columns - order[np.repeat(first, counts) + number])
+
+
+def find_extension(
+    query: NDArray[np.uint8],
+    rows: NDArray[np.int64],
+    target: NDArray[np.uint8],
+    scheme: ScoringScheme,
+    table: NDArray[np.int64],
+    lambda_: float,
+) -> Extension | None:
+    """Return the best alignment that is extended from a segment; None if there is no segment.
+
+    Segments are extended from the best one on, but for those that lie within an earlier extension.
+    Of equal extensions the first counts.
+
+    Parameters
+    ----------
+    query, rows, target
+        Residue codes, rows of the table of the query's residues, and residue codes.
+    scheme
+        The gap penalties.
+    table
+        Scores with each code.
+    lambda_
+        Nats in one unit of the score, of alignments with gaps.
+    """
+    diagonals = find_diagonals(query, target)
+    bit = math.log(2) / lambda_
+    found = np.empty((MAX_SEGMENTS, 4), np.int64)
+    count = find_segments(
+        rows,
+        target,
+        diagonals,
+        table,
+        int(MAX_SEGMENT_DROP_BITS * bit),
+        int(min(MIN_SEGMENT_BITS, MIN_BITS * min(len(query), MIN_SPAN) / 2) * bit),
+        found,
+    )
+    segments = found[:count]
+    work = np.empty((2, len(target) + 1), np.int64)
+    settings = table, scheme.gap_open, scheme.gap_extend, find_max_drop(lambda_), work
+    extensions: list[Extension] = []
+    for _, first, last, diagonal in segments[np.argsort(-segments[:, 0], kind="stable")].tolist():
+        if any(extension.has(first, last, diagonal) for extension in extensions):
+            continue
+        row = find_seed(rows, target, first, last, diagonal, table) + 1
+        column = row + diagonal
+        left = extend_gapped(rows, row - 1, row, target, column - 1, column, -1, *settings)
+        rest = len(rows) - row, len(target) - column
+        right = extend_gapped(rows, row, rest[0], target, column, rest[1], 1, *settings)
+        extensions.append(
+            Extension(
+                left[0] + right[0],
+                row - left[1],
+                row + right[1],
+                column - left[2],
+                column + right[2],
+            )
+        )
+    return max(extensions, key=lambda extension: extension.score, default=None)
 
 
 @native

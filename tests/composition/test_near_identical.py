@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from oracles.composition import best_part_score, identity_share
+from oracles.composition import gapped_extension, identity_share, segments
 from support.compositions import USUAL, draw, relative
 from support.properties import seeds
 
-from swdual.alignment.tracebacks import PAIR, QUERY_ONLY, TARGET_ONLY
+from swdual import search
 from swdual.composition import adjuster as module
 from swdual.composition.adjuster import Adjuster
 from swdual.composition.near_identical import (
+    SEGMENT_WORD,
+    Extension,
     count_identities,
-    find_best_part,
+    extend_gapped,
     find_dense,
+    find_diagonals,
     find_max_drop,
+    find_seed,
+    find_segments,
     is_near_identical,
 )
 from swdual.composition.rescore import rescore
@@ -41,8 +46,8 @@ def changed(query, places):
 
 def judge(query, target, score=10_000, start=0):
     """Return whether a target that aligns from end to end is nearly identical."""
-    numbers = np.array([start, len(query), start, len(target)])
-    return is_near_identical(query, target, numbers, score, LAMBDA)
+    found = Extension(score, start, len(query), start, len(target))
+    return is_near_identical(query, target, found, LAMBDA)
 
 
 @pytest.mark.parametrize("seed", seeds(200))
@@ -91,70 +96,128 @@ def test_u_of_the_query_is_c():
 
 def test_an_empty_alignment_is_not_near():
     """Nor a division by zero."""
-    assert not is_near_identical(b"\1", b"\2", np.zeros(9, np.int64), 0, LAMBDA)
+    assert not is_near_identical(b"\1", b"\2", Extension(0, 0, 0, 0, 0), LAMBDA)
 
 
-def random_operations(rng, rows, columns):
-    """Return operations that use up some letters of both sequences, and where they end."""
-    runs, row, column = [], 0, 0
-    while row < rows and column < columns:
-        kind = (PAIR, QUERY_ONLY, TARGET_ONLY)[int(rng.choice(3, p=(0.6, 0.2, 0.2)))]
-        count = int(rng.integers(1, 6))
-        row += count * (kind != TARGET_ONLY)
-        column += count * (kind != QUERY_ONLY)
-        if row <= rows and column <= columns:
-            runs.append(count << 4 | kind)
-    return np.array(runs, np.uint32)
+def extended(query, target, table, gap, max_drop, row=0, column=0, step=1):
+    """Return what the kernel finds from a corner, as the oracle tells it."""
+    rows, columns = (len(query) - row, len(target) - column) if step == 1 else (row + 1, column + 1)
+    work = np.full((2, columns + 1), 77, np.int64)
+    return extend_gapped(
+        query, row, rows, target, column, columns, step, table, *gap, max_drop, work
+    )
 
 
-def column_scores(query, target, operations, table, row, column):
-    """Return the score of each pair and of each gap, and where each begins and ends."""
-    scores, places = [], [(row, column)]
-    for run in operations.tolist():
-        kind, count = run & 15, run >> 4
-        for _ in range(count if kind == PAIR else 1):
-            if kind == PAIR:
-                scores.append(int(table[query[row], target[column]]))
-                row, column = row + 1, column + 1
-            else:
-                scores.append(-3 - count)
-                row += count * (kind == QUERY_ONLY)
-                column += count * (kind == TARGET_ONLY)
-            places.append((row, column))
-    return scores, places
-
-
-@pytest.mark.parametrize("seed", seeds(60))
-def test_the_best_part_is_the_oracles(seed):
-    """Its score, and that its bounds have this score without a fall."""
+@pytest.mark.parametrize("seed", seeds(100))
+def test_extensions_are_the_oracles(seed):
+    """In both directions, for small and large drops, relatives and strangers."""
     rng = np.random.default_rng(seed)
-    query, target = (rng.integers(0, 6, 45).astype(np.uint8) for _ in range(2))
-    table = np.where(np.eye(32, dtype=bool), 6, rng.integers(-4, 3, (32, 32))).astype(np.int64)
-    row, column = rng.integers(0, 5, 2).tolist()
-    operations = random_operations(rng, 45 - row, 45 - column)
-    max_drop = int(rng.integers(0, 15))
-    numbers, out = np.array([row, 0, column, 0]), np.zeros(4, np.int64)
-    found = find_best_part(query, target, numbers, operations, table, 3, 1, max_drop, out)
-    scores, places = column_scores(query, target, operations, table, row, column)
-    assert found == best_part_score(scores, max_drop)
-    first, last = places.index((out[0], out[2])), places.index((out[1], out[3]))
-    assert sum(scores[first:last]) == found == best_part_score(scores[first:last], max_drop)
+    query = rng.integers(0, 6, int(rng.integers(1, 40))).astype(np.uint8)
+    target = rng.integers(0, 6, int(rng.integers(1, 40))).astype(np.uint8)
+    shared = min(len(query), len(target)) * int(rng.integers(2))
+    target[:shared] = query[:shared]
+    target = np.delete(target, rng.integers(0, len(target), int(rng.integers(0, 4))))
+    table = np.where(np.eye(6, dtype=bool), 6, rng.integers(-4, 3, (6, 6))).astype(np.int64)
+    gap, max_drop = (int(rng.integers(0, 6)), int(rng.integers(1, 4))), int(rng.integers(0, 30))
+    expected = gapped_extension(query.tolist(), target.tolist(), table.tolist(), gap, max_drop)
+    assert extended(query, target, table, gap, max_drop) == expected
+    back = query[::-1].copy(), target[::-1].copy()
+    ends = len(query) - 1, len(target) - 1
+    assert extended(*back, table, gap, max_drop, *ends, step=-1) == expected
 
 
 def test_the_score_may_fall_by_15_bits():
     """38 points for BLOSUM62 with 11 and 1: an x-drop of blastp."""
-    query = np.array([0] * 10 + [22] * 39 + [0] * 11, np.uint8)
+    query = np.array([0] * 10 + [22] * 38 + [0] * 11, np.uint8)
     table = np.full((32, 32), -1, np.int64)
     table[0, 0] = 4
-    out, zeros = np.zeros(4, np.int64), np.zeros(len(query), np.uint8)
-    whole = np.array([len(query) << 4 | PAIR], np.uint32)
     limit = find_max_drop(LAMBDA)
     assert limit == 38
-    args = (query, zeros, np.zeros(4, np.int64), whole, table, 11, 1)
-    assert find_best_part(*args, limit, out) == 44
-    assert out.tolist() == [49, 60, 49, 60]
-    assert find_best_part(*args, limit + 1, out) == 45
-    assert out.tolist() == [0, 60, 0, 60]
+    zeros = np.zeros(len(query), np.uint8)
+    assert extended(query, zeros, table, (99, 1), limit) == (46, 59, 59)
+    assert extended(query, zeros, table, (99, 1), limit - 1) == (40, 10, 10)
+
+
+@pytest.mark.parametrize("seed", seeds(60))
+def test_segments_are_the_oracles(seed):
+    """On each diagonal: score, first and last pair."""
+    rng = np.random.default_rng(seed)
+    query, target = (rng.integers(0, 4, int(rng.integers(1, 40))).astype(np.uint8) for _ in "qt")
+    table = np.where(np.eye(4, dtype=bool), 5, rng.integers(-6, 1, (4, 4))).astype(np.int64)
+    diagonals = np.arange(1 - len(query), len(target))
+    max_drop, least = int(rng.integers(0, 15)), int(rng.integers(1, 12))
+    out = np.zeros((500, 4), np.int64)
+    count = find_segments(query, target, diagonals, table, max_drop, least, out)
+    expected = []
+    for diagonal in diagonals.tolist():
+        rows = range(max(0, -diagonal), min(len(query), len(target) - diagonal))
+        scores = [int(table[query[row], target[row + diagonal]]) for row in rows]
+        for score, first, last in segments(scores, max_drop):
+            if score >= least:
+                expected.append([score, rows[0] + first, rows[0] + last, diagonal])
+    assert out[:count].tolist() == expected
+
+
+def test_no_more_segments_are_kept_than_there_is_room_for():
+    codes, out = np.zeros(9, np.uint8), np.full((3, 4), 77)
+    table = np.ones((1, 1), np.int64)
+    assert find_segments(codes, codes, np.arange(-3, 4), table, 9, 1, out[:2]) == 2
+    assert out.tolist() == [[6, 3, 9, -3], [7, 2, 9, -2], [77] * 4]
+
+
+@pytest.mark.parametrize("seed", seeds(30))
+def test_diagonals_have_a_word_in_common(seed):
+    rng = np.random.default_rng(seed)
+    query, target = (rng.integers(0, 3, int(rng.integers(0, 30))).astype(np.uint8) for _ in "qt")
+    expected = {
+        j - i
+        for i in range(len(query) - SEGMENT_WORD + 1)
+        for j in range(len(target) - SEGMENT_WORD + 1)
+        if (query[i : i + SEGMENT_WORD] == target[j : j + SEGMENT_WORD]).all()
+    }
+    assert find_diagonals(query, target).tolist() == sorted(expected)
+
+
+def test_the_seed_is_the_middle_of_the_best_window():
+    """The first of equal windows; a short segment is its own window."""
+    table = np.where(np.eye(32, dtype=bool), 4, -5).astype(np.int64)
+    table[1, 1] = 9
+    query, target = np.zeros(90, np.uint8), np.zeros(90, np.uint8)
+    query[40:44] = target[36:40] = 1
+    assert find_seed(query, target, 20, 80, -4, table) == 38  # the window 33 to 43
+    assert find_seed(query, target, 42, 80, -4, table) == 47
+    assert find_seed(query, target, 20, 29, -4, table) == 24
+
+
+def gapped_pair(seed):
+    """Return a query and a target with 38 letters more, the second half of them like the query's.
+
+    Before the gap every eighth letter differs, behind it none does. The target has a segment of
+    low complexity.
+    """
+    rng = np.random.default_rng(seed)
+    first, rest = draw(rng, 171), draw(rng, 330)
+    segment = PROTEIN.encode("SSSGSSSSNSSSSSSGSSSSSS")
+    query = first + rest[:200] + segment + rest[200:]
+    other, bridge = bytearray(first), bytearray(rest[:19])
+    for place in range(4, 167, 8):
+        other[place] = (other[place] + 7) % 20
+    for place in range(1, 19, 3):
+        bridge[place] = (bridge[place] + 7) % 20
+    return query, bytes(other) + draw(rng, 19) + bytes(bridge) + query[171:]
+
+
+@pytest.mark.parametrize(("seed", "score"), [(0, 2181), (1, 2352), (2, 2449)])
+def test_a_target_with_a_long_gap_is_masked_as_blastp_masks_it(seed, score):
+    """The optimal alignment has one gap, behind which all letters are equal. What blastp computes
+    first has two short gaps there, so it goes on to the letters that differ.
+
+    The scores are those of `blastp -query q.fa -subject t.fa -use_sw_tback -max_hsps 1 -outfmt "6
+    score"`, version 2.12.0.
+    """
+    query, target = (PROTEIN.decode(codes) for codes in gapped_pair(seed))
+    results = search({"q": query}, {"t": target}, dbtype="prot", progress=False)
+    assert results[0][0].score == score
 
 
 @pytest.mark.parametrize("name", ["BLOSUM45", "BLOSUM62", "BLOSUM80", "PAM30"])

@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import accumulate
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
@@ -547,25 +547,63 @@ def encode(sequence: str) -> Integers:
 # Nearly identical pairs.
 
 
-def best_part_score(columns: Sequence[int], max_drop: int) -> int:
-    """Return the score of the best run of columns in which the score never falls too far.
+def segments(scores: Sequence[int], max_drop: int) -> list[tuple[int, int, int]]:
+    """Return the parts of a line of pairs whose score rises and never falls far.
+
+    A part begins where the one before ended: where its score, from its beginning on, is 0 or less,
+    or more than `max_drop` below its best. It is told by its best score and by the first place and
+    that behind the last one of the best score; the shortest of equal ones counts.
+    """
+    found, first = [], 0
+    while first < len(scores):
+        sums = [0]
+        for score in scores[first:]:
+            sums.append(sums[-1] + score)
+            if sums[-1] <= 0 or sums[-1] < max(sums) - max_drop:
+                break
+        if max(sums) > 0:
+            found.append((max(sums), first, first + sums.index(max(sums))))
+        first += len(sums) - 1
+    return found
+
+
+def gapped_extension(
+    query: Sequence[int],
+    target: Sequence[int],
+    scores: Sequence[Sequence[int]],
+    gap: tuple[int, int],
+    max_drop: int,
+) -> tuple[int, int, int]:
+    """Return the best score of an extension from the beginnings, and the lengths that it takes.
 
     Parameters
     ----------
-    columns
-        The score of each column of an alignment, a gap as one.
+    query, target, scores
+        Codes, and the score of two codes.
+    gap
+        Prices of a gap and of each letter in it.
     max_drop
-        How much may be lost from any place of the run to a later one.
+        A cell does not count if its score is more than this below the best of the cells before it,
+        row by row.
     """
-    best = 0
-    for first in range(len(columns)):
-        sums = list(accumulate(columns[first:], initial=0))
-        for last in range(1, len(sums)):
-            falls = (sums[a] - sums[b] for a in range(last) for b in range(a + 1, last + 1))
-            if max(falls) > max_drop:
-                break
-            best = max(best, sums[last])
-    return best
+    nothing = -math.inf
+    best, place = 0, (0, 0)
+    h: dict[tuple[int, int], float] = {}
+    e: dict[tuple[int, int], float] = {}
+    f: dict[tuple[int, int], float] = {}
+    opened, longer = gap
+    for i, j in product(range(len(query) + 1), range(len(target) + 1)):
+        left, above, corner = (i, j - 1), (i - 1, j), (i - 1, j - 1)
+        in_row = max(h.get(left, nothing) - opened, e.get(left, nothing)) - longer
+        in_column = max(h.get(above, nothing) - opened, f.get(above, nothing)) - longer
+        pair = h[corner] + scores[query[i - 1]][target[j - 1]] if corner in h else nothing
+        score = max(pair, in_row, in_column) if (i, j) != (0, 0) else 0
+        if score < best - max_drop:
+            continue
+        h[i, j], e[i, j], f[i, j] = score, in_row, in_column
+        if score > best:
+            best, place = int(score), (i, j)
+    return best, *place
 
 
 def walk(query: str, target: str, uncounted: int = 0) -> tuple[int, int, int]:
@@ -665,8 +703,8 @@ def is_left_unmasked(
 ) -> bool:
     """Return whether a target of a query keeps its low-complexity segments.
 
-    The score of their alignment never falls far, as it may where the query has masked regions: see
-    `best_part_score`.
+    Their alignment has no long gaps and no masked regions of the query, so that it is the one that
+    `gapped_extension` finds from a seed on it.
 
     `matrix` has the plain scores of all letters.
     """
