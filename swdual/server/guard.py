@@ -126,7 +126,7 @@ class Guard:
                 421, "the server is not known by the name in the header Host; see --allow-host"
             )
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        if origin is not None and _find_authority(origin) != host.lower():
             raise Refused(403, "the request comes from a page of another site")
         address = scope.get("client") or ("unknown",)
         if not self._tokens:
@@ -144,6 +144,14 @@ class Guard:
             "this server asks for a token: send 'Authorization: Bearer TOKEN'",
             WWW_Authenticate='Bearer realm="swdual"',
         )
+
+
+def _find_authority(origin: str) -> str | None:
+    """Return the host and port in a header Origin, in lower case, or None if it is no address."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
 
 
 def _host_name(host: str) -> str | None:

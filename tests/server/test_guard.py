@@ -61,6 +61,11 @@ def test_a_page_of_another_site_is_refused():
     assert ask(Origin="null").status_code == 403
 
 
+@pytest.mark.parametrize("origin", ["http://[", "http://[::1", "http://127.0.0.1:80]", "//[", ""])
+def test_an_origin_that_is_no_address_is_refused(origin):
+    assert ask(Origin=origin).status_code == 403
+
+
 def test_clients_are_told_apart_by_their_tokens():
     tokens = [TOKEN, OTHER]
     assert ask(tokens=tokens, Authorization=f"Bearer {TOKEN}").text == "token 1"
