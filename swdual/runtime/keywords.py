@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import numbers
+import sys
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
@@ -45,7 +46,9 @@ def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) ->
 
 
 def require_numbers(**values: Any) -> None:
-    """Raise an InputError for the first value that is not a number; None means no value.
+    """Raise an InputError for the first value that is no number, or none that a float can hold.
+
+    None means no value.
 
     >>> require_numbers(evalue=1e-3, min_score=None, top="ten")
     Traceback (most recent call last):
@@ -55,6 +58,11 @@ def require_numbers(**values: Any) -> None:
     for name, value in values.items():
         if not (value is None or isinstance(value, numbers.Real)):
             raise InputError(f"`{name}` is {quote(str(value))}, but it must be a number")
+        try:
+            0.0 if value is None else float(value)
+        except OverflowError as error:
+            most = sys.float_info.max
+            raise InputError(f"`{name}` is too large; it must be at most {most:g}") from error
 
 
 def suggest_names(function: Callable[P, R]) -> Callable[P, R]:

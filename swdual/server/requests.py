@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import types
 from dataclasses import dataclass
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
@@ -108,9 +109,8 @@ def _describe_option(name: str, hint: Any) -> Schema:
     if "integer" in schema["type"]:
         schema |= {"minimum": MINIMA.get(name, -MAX_NUMBER), "maximum": MAX_NUMBER}
     elif "number" in schema["type"]:
-        schema["minimum"] = MINIMA[name]
-        if name in PERCENTAGES:
-            schema["maximum"] = 100
+        most = 100 if name in PERCENTAGES else sys.float_info.max
+        schema |= {"minimum": MINIMA[name], "maximum": most}
     if "string" in schema["type"] and choices is None:
         schema["maxLength"] = MAX_LENGTHS.get(name, MAX_TEXT)
     schema["default"] = getattr(SearchOptions, name)

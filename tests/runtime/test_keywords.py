@@ -11,6 +11,7 @@ from typing import get_type_hints
 import pytest
 
 import swdual
+from swdual.errors import InputError
 from swdual.options import SearchKeywords, SearchOptions
 from swdual.runtime import keywords
 
@@ -97,3 +98,10 @@ def test_editors_complete_the_options_of_a_search(call):
     (signature,) = jedi.Script(text, project=project).get_signatures()
     assert set(SearchKeywords.__annotations__) <= {each.name for each in signature.params}
     assert "evalue=" in [each.name for each in jedi.Script(f"{text}ev", project=project).complete()]
+
+
+@pytest.mark.parametrize("name", ["evalue", "min_score", "memory_limit", "max_target_seqs"])
+def test_a_number_that_no_float_can_hold_is_refused(name):
+    with pytest.raises(InputError, match=f"`{name}` is too large"):
+        SearchOptions(**{name: 10**5000})
+    assert SearchOptions(**{name: 10**300})

@@ -87,6 +87,10 @@ def test_a_body_that_is_no_request_is_refused(body, message):
         ({"options": {"max_target_seqs": 2**31}}, "at most 2147483647"),
         ({"options": {"max_target_seqs": 1.5}}, "whole number"),
         ({"options": {"top": 101}}, "at most 100"),
+        ({"options": {"top": 10**400}}, "at most 100"),
+        ({"options": {"evalue": 10**400}}, "at most 1.79769"),
+        ({"options": {"min_score": 10**400}}, "at most 1.79769"),
+        ({"options": {"dbsize": 10**400}}, "at most 2147483647"),
         ({"options": {"matrix": "/etc/passwd"}}, "`matrix` is '/etc/passwd', but it must be one"),
         ({"options": {"mask": "seg:1"}}, "mask"),
         ({"options": {"stats": "none", "evalue": 1}}, "need E-values"),
@@ -96,6 +100,16 @@ def test_a_body_that_is_no_request_is_refused(body, message):
 def test_a_field_that_cannot_be_is_refused_with_its_name(values, message):
     with pytest.raises(InputError, match=message):
         read(**values)
+
+
+@pytest.mark.parametrize("name", [each for each in OPTIONS if "number" in OPTIONS[each]["type"]])
+def test_a_number_is_finite_and_fits_into_a_float(name):
+    """JSON has no infinity, but 1e999 is read as one."""
+    body = json.dumps({**QUERY, "options": {name: 123}}).replace("123", "1e999")
+    with pytest.raises(InputError, match=f"`{name}` is 'Infinity', but it must be at most"):
+        read_request(body.encode())
+    most = OPTIONS[name]["maximum"]
+    assert read(options={name: most}).options[name] == most
 
 
 def test_the_header_accept_chooses_the_format():
