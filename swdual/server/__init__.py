@@ -26,6 +26,8 @@
     What the server has done, for Prometheus.
 ``service``
     Opens the databases, runs the server, and stops it.
+``answers``
+    What a server answers, checked.
 ``client``
     Sends a search to a server.
 """

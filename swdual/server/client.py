@@ -25,7 +25,17 @@ from swdual.io.progress import progress_bar
 from swdual.io.text import quote, sanitize
 from swdual.runtime.extras import install_command
 from swdual.sequences.stream import ReadFailure, Source, open_source, pieces, read_error
-from swdual.server.tokens import LOOPBACK
+from swdual.server.answers import (
+    Misfit,
+    ToldJob,
+    ToldProblem,
+    read_all,
+    read_events,
+    read_job,
+    read_problem,
+)
+from swdual.server.limits import QUIET_SECONDS
+from swdual.server.tokens import LOOPBACK, Tokens
 
 try:
     import httpx
@@ -37,6 +47,9 @@ except ImportError as error:
 logger = logging.getLogger("swdual")
 
 CONNECT_SECONDS = 10.0
+
+SILENT_SECONDS = 4 * QUIET_SECONDS
+"""A server that says nothing for so long is asked whether it is there, or given up."""
 
 KEEP_ALIVE = [
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
@@ -107,34 +120,38 @@ def search_on_server(
         If the server cannot be reached, refuses the search, or goes away.
     """
     with _connect(url, token) as http:
-        sent = http.post("/jobs", content=json.dumps(request), headers=_JSON)
-        job = _read(sent, 202)
-        address = f"/jobs/{job['id']}"
+        content = json.dumps(request).encode()
+        job = read_job(_ask(http, "POST", "/jobs", 202, content))
+        address = f"/jobs/{job.id}"
         try:
             with progress_bar("searching", "GCUPS", 1e9, shown=progress) as bar:
-                states: list[dict[str, Any]] = []
+                states: list[ToldJob] = []
+                result = _Result(http, f"{address}/result")
                 watcher = threading.Thread(
-                    target=_watch, args=(http, address, bar, states), daemon=True
+                    target=_watch, args=(http, address, bar, states, result), daemon=True
                 )
                 watcher.start()
-                received, complete = _receive(http, f"{address}/result", stream)
+                received, complete = result.receive(stream)
                 watcher.join(CONNECT_SECONDS)
             # A server that is stopped tells the end of a job, and answers no more questions.
-            told = bool(states) and states[-1]["state"] not in ("queued", "running")
-            job = states[-1] if told else _read(http.get(address), 200)
-            for message in job["messages"]:
-                logger.log(getattr(logging, message["level"].upper()), "%s", message["text"])
-            if job["problem"] is not None:
-                raise _make_error(job["problem"])
-            if not complete or job["result_bytes"] != received:
+            told = bool(states) and states[-1].has_ended
+            job = states[-1] if told else read_job(_ask(http, "GET", address, 200))
+            for level, text in job.messages:
+                logger.log(level, "%s", text)
+            if job.problem is not None:
+                raise _make_error(job.problem)
+            if not complete or job.state != "finished" or job.result_bytes != received:
                 raise ServerError("the result was cut off; search again", file=url)
-            logger.info("%s", job["summary"])
+            logger.info("%s", job.summary)
         finally:
-            with suppress(httpx.HTTPError):
-                http.delete(address, timeout=CONNECT_SECONDS)
+            http.timeout = httpx.Timeout(CONNECT_SECONDS)
+            with suppress(Misfit, SwdualError, httpx.HTTPError):
+                _ask(http, "DELETE", address, 200)
 
 
-_JSON = {"Content-Type": "application/json"}
+_PLAIN = {"Accept-Encoding": "identity", "Connection": "close"}
+"""Headers of all requests: what is compressed could unpack to any size, and each has a connection
+of its own, which can be cut."""
 
 
 @contextmanager
@@ -149,18 +166,30 @@ def _connect(url: str, token: str | None) -> Iterator[httpx.Client]:
     if not valid:
         raise InputError(f"`server` is {quote(url)}, but it must be like http://127.0.0.1:8080")
     local = host in LOOPBACK
+    if token is not None:
+        Tokens([token])  # refuses what no header can have
     headers = {} if token is None else {"Authorization": f"Bearer {token}"}
     if token is not None and parts.scheme == "http" and not local:
         logger.warning("the token travels in plain text to %s; use https, or an SSH tunnel", host)
-    with httpx.Client(
-        base_url=url,
-        headers=headers,
-        timeout=httpx.Timeout(None, connect=CONNECT_SECONDS),
-        transport=httpx.HTTPTransport(socket_options=KEEP_ALIVE) if local else None,
-        trust_env=not local,
-    ) as http:
+    try:
+        made = httpx.Client(
+            base_url=url,
+            headers=headers,
+            timeout=httpx.Timeout(None, connect=CONNECT_SECONDS, read=SILENT_SECONDS),
+            trust_env=not local,
+        )
+    except (ImportError, ValueError, httpx.InvalidURL) as error:
+        raise InputError(
+            f"the proxy that the environment names cannot be used: {error}", file=url
+        ) from error
+    with made as http:
         try:
             yield http
+        except Misfit as error:
+            why = f" ({error})" if str(error) else ""
+            raise ServerError(
+                f"what answers is no search server of swdual{why}", file=url
+            ) from error
         except httpx.ConnectError as error:
             raise ServerError(
                 f"the server cannot be reached: {sanitize(str(error))}; start it with 'swdual "
@@ -172,63 +201,117 @@ def _connect(url: str, token: str | None) -> Iterator[httpx.Client]:
             raise ServerError(f"the server went away ({cause}); search again", file=url) from error
 
 
-def _receive(http: httpx.Client, address: str, stream: Output) -> tuple[int, bool]:
-    """Write a result to a stream; return the number of bytes, and whether these are all."""
-    received = 0
-    with http.stream("GET", address, headers={"Accept-Encoding": "identity"}) as response:
-        if response.status_code != 200:
-            return 0, False
-        try:
-            for data in response.iter_raw():
-                stream.write(data)
-                received += len(data)
-        except httpx.RemoteProtocolError:  # the job failed: it tells why
-            return received, False
-    return received, True
+class _Result:
+    """The result of a job, on its way.
+
+    Parameters
+    ----------
+    http, address
+        The server, and the address of the result.
+    """
+
+    def __init__(self, http: httpx.Client, address: str) -> None:
+        self._http = http
+        self._address = address
+        self._stream: Any = None
+
+    def receive(self, stream: Output) -> tuple[int, bool]:
+        """Write it to a stream; return the number of bytes, and whether these are all."""
+        received = 0
+        with self._http.stream(
+            "GET",
+            self._address,
+            headers=_PLAIN,
+            timeout=httpx.Timeout(None, connect=CONNECT_SECONDS),
+            extensions={"trace": self._note},
+        ) as response:
+            if response.status_code != 200:
+                return 0, False
+            try:
+                for data in response.iter_raw():
+                    stream.write(data)
+                    received += len(data)
+            except httpx.RemoteProtocolError:  # the job failed: it tells why
+                return received, False
+        return received, True
+
+    def cut(self) -> None:
+        """End the connection: `receive`, which another thread runs, raises an error."""
+        if self._stream is not None:
+            with suppress(OSError):
+                self._stream.get_extra_info("socket").shutdown(socket.SHUT_RDWR)
+
+    def _note(self, event: str, info: dict[str, Any]) -> None:
+        """Take note of the connection. `socket_options` of httpx would not reach proxies."""
+        if event.endswith((".connect_tcp.complete", ".start_tls.complete")):
+            self._stream = info["return_value"]
+            for option in KEEP_ALIVE:
+                self._stream.get_extra_info("socket").setsockopt(*option)
 
 
 def _watch(
     http: httpx.Client,
     address: str,
     report: Callable[[int, int | None], None],
-    states: list[dict[str, Any]],
+    states: list[ToldJob],
+    result: _Result,
 ) -> None:
-    """Report the progress of a job, and keep its states, until it or the connection ends."""
-    with (
-        suppress(httpx.HTTPError, RuntimeError, ValueError),
-        http.stream("GET", f"{address}/events") as response,
-    ):
-        for line in response.iter_lines():
-            if line.startswith("data: "):
-                states[:] = [json.loads(line[6:])]
-                report(states[0]["cells_done"], states[0]["cells"] or None)
+    """Report the progress of a job, and keep its states, until it or the connection ends.
+
+    If the server falls silent, the result is cut off.
+    """
+    with suppress(Misfit, httpx.HTTPError, RuntimeError):  # the last: the client was closed
+        while True:
+            try:
+                with http.stream("GET", f"{address}/events", headers=_PLAIN) as response:
+                    for job in read_events(response.iter_raw()):
+                        if job is not None:
+                            states[:] = [job]
+                            report(job.cells_done, job.cells or None)
+                return
+            except httpx.ReadTimeout:
+                if not _answers(http):
+                    result.cut()
+                    return
 
 
-def _read(response: httpx.Response, status: int) -> dict[str, Any]:
-    """Return the JSON object of a response.
+def _answers(http: httpx.Client) -> bool:
+    """Return whether a server is there; a proxy may have held its events back."""
+    with suppress(Misfit, SwdualError):
+        try:
+            _ask(http, "GET", "/healthz", 200)
+        except httpx.HTTPError:
+            return False
+    return True
+
+
+def _ask(
+    http: httpx.Client, method: str, address: str, status: int, content: bytes | None = None
+) -> bytes:
+    """Return what the server answers.
 
     Raises
     ------
     SwdualError
-        If it tells a problem, or is none of a server of swdual.
+        If it is a problem.
+    Misfit
+        If the status is another, and no problem is told.
     """
+    headers = _PLAIN if content is None else {**_PLAIN, "Content-Type": "application/json"}
+    with http.stream(method, address, content=content, headers=headers) as response:
+        body = read_all(response.iter_raw())
+    if response.status_code == status:
+        return body
     try:
-        told = response.json()
-    except ValueError:
-        told = None
-    if not isinstance(told, dict) or (response.status_code != status and "detail" not in told):
-        raise ServerError(
-            f"what answers is no search server of swdual (status {response.status_code})",
-            file=str(response.request.url),
-        )
-    if response.status_code != status:
-        raise _make_error(told)
-    return told
+        problem = read_problem(body)
+    except Misfit as error:
+        raise Misfit(f"status {response.status_code}") from error
+    raise _make_error(problem)
 
 
-def _make_error(problem: dict[str, Any]) -> SwdualError:
+def _make_error(problem: ToldProblem) -> SwdualError:
     """Return the error that a problem tells."""
-    kind = ERRORS.get(problem.get("exit_code", 0))
+    kind = ERRORS.get(problem.exit_code)
     if kind is None:
-        return ServerError(f"the server refused the search: {problem['detail']}")
-    return kind(problem["message"], file=problem.get("file"), line=problem.get("line"))
+        return ServerError(f"the server refused the search: {problem.detail}")
+    return kind(problem.message, file=problem.file, line=problem.line)

@@ -9,11 +9,9 @@ from contextlib import suppress
 from typing import Any
 
 from swdual.server.jobs import Job
+from swdual.server.limits import QUIET_SECONDS
 
 MEDIA_TYPE = "text/event-stream"
-
-QUIET_SECONDS = 15.0
-"""After this time without news a comment is sent, so that nobody closes the connection."""
 
 MIN_SECONDS = 0.2
 """At least so much time is between two events."""

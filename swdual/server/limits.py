@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+QUIET_SECONDS = 15.0
+"""After this time without news of a job a comment is sent, so that nobody closes the connection."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:

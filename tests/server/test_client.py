@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 import socket
+import threading
 
 import pytest
 from support.formats import FORMATS, OF_A_RUN
-from support.servers import running_server
+from support.servers import other_server, running_server
 from support.taxa import TWO_SPECIES, write_dump
 
 from swdual.database.makedb import makedb
+from swdual.errors import InputError
+from swdual.server import client
 from swdual.server.limits import Limits
 
 TOKEN = "0123456789abcdef"
@@ -192,3 +196,142 @@ def test_a_limit_of_the_server_is_told(run, database):
         done = run("search", "q.fa", "t.db", "--server", url)
     assert done.code == 5
     assert "a job may have at most 10" in done.err
+
+
+FINISHED = {
+    **{"id": "abc", "state": "finished", "cells": 1, "cells_done": 1, "result_bytes": 3},
+    **{"messages": [], "summary": "done", "problem": None},
+}
+
+
+def tell(state):
+    """Return what answers every request of a search with a state, and its result with "abc"."""
+
+    def answer(method, path):
+        if path.endswith("/result"):
+            return 200, b"abc"
+        data = b"data: " + state + b"\n\n" if path.endswith("/events") else state
+        return 202 if method == "POST" else 200, data
+
+    return answer
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"id": "a\r\nX: y"},
+        {"messages": [{"level": "info"}]},
+        {"problem": {"detail": "d", "exit_code": [1]}},
+        {"cells": 10**400},
+        {"summary": "x" * 5_000_000},
+    ],
+)
+def test_what_is_no_server_of_swdual_is_told_so(run, here, changes):
+    with other_server(tell(json.dumps(FINISHED | changes).encode())) as url:
+        done = run("search", "q.fa", "t.db", "--server", url, "-o", "hits.tsv")
+    assert done.code == 5
+    assert f"{url}: what answers is no search server of swdual" in done.err
+    assert not (here / "hits.tsv").exists()
+
+
+@pytest.mark.parametrize(
+    ("changes", "code", "words"),
+    [
+        ({}, 0, "done"),
+        ({"messages": [{"level": "shutdown", "text": "x\x1b[31m"}]}, 0, "x?[31m"),
+        ({"state": "running"}, 5, "cut off"),
+        ({"result_bytes": 4}, 5, "cut off"),
+    ],
+)
+def test_a_result_counts_only_if_the_server_says_that_it_is_all(run, changes, code, words):
+    with other_server(tell(json.dumps(FINISHED | changes).encode())) as url:
+        done = run("search", "q.fa", "t.db", "--server", url)
+    assert (done.code, done.out) == (code, "abc")
+    assert words in done.err
+
+
+def test_a_compressed_answer_is_not_unpacked(run, monkeypatch):
+    def fail(*arguments):
+        raise AssertionError("something was unpacked")
+
+    monkeypatch.setattr("zlib.decompressobj", fail)
+    state = gzip.compress(json.dumps(FINISHED).encode())
+    with other_server(tell(state), Content_Encoding="gzip") as url:
+        done = run("search", "q.fa", "t.db", "--server", url)
+    assert done.code == 5
+    assert "no search server of swdual" in done.err
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.2"])
+@pytest.mark.parametrize("by_proxy", [False, True])
+def test_the_loss_of_the_machine_of_a_server_is_noticed(run, monkeypatch, host, by_proxy):
+    """The connection that waits for the result is kept alive, wherever the server is."""
+    for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    paths, connected = [], []
+    connect = socket.create_connection
+
+    def answer(method, path):
+        paths.append(path)
+        return tell(json.dumps(FINISHED).encode())(method, path)
+
+    def note(*arguments, **options):
+        connected.append(connect(*arguments, **options))
+        return connected[-1].dup()
+
+    monkeypatch.setattr(socket, "create_connection", note)
+    with other_server(answer, host) as url:
+        if by_proxy:
+            monkeypatch.setenv("http_proxy", url)
+        address = "http://192.0.2.1:8080" if by_proxy else url
+        done = run("search", "q.fa", "t.db", "--server", address)
+    assert done.code == 0, done.err
+    assert (f"{address if by_proxy else ''}/jobs/abc/result") in paths
+    kept = [each.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) for each in connected]
+    for each in connected:
+        each.close()
+    assert kept.count(1) == 1  # of `dup`, the options are those of the same connection
+
+
+def test_a_proxy_that_cannot_be_used_is_told(run, monkeypatch):
+    monkeypatch.setenv("http_proxy", "ftp://192.0.2.1:1")
+    done = run("search", "q.fa", "t.db", "--server", "http://192.0.2.2:1")
+    assert done.code == 1
+    assert "the proxy that the environment names cannot be used" in done.err
+
+
+@pytest.mark.parametrize(("there", "code"), [(False, 5), (True, 0)])
+def test_a_server_that_falls_silent_is_given_up_unless_it_answers(run, monkeypatch, there, code):
+    """A proxy that holds events back makes a server look silent, too."""
+    monkeypatch.setattr(client, "SILENT_SECONDS", 0.2)
+    over, asked = threading.Event(), threading.Event()
+    state = json.dumps(FINISHED).encode()
+
+    def answer(method, path):
+        if path.endswith("/events"):
+            over.wait()
+        elif path == "/healthz":
+            asked.set()
+            if not there:
+                over.wait()
+        elif path.endswith("/result"):
+            (asked if there else over).wait()
+            over.set()
+        return tell(state)(method, path)
+
+    with other_server(answer) as url:
+        done = run("search", "q.fa", "t.db", "--server", url)
+        over.set()
+    assert asked.is_set()
+    assert done.code == code, done.err
+    assert done.out == ("abc" if there else "")
+    assert there or "went away" in done.err
+
+
+@pytest.mark.parametrize("token", ["short", "0123456789abcdeé", "0123456789abc\ndef"])
+def test_a_token_that_no_header_can_have_is_refused(token):
+    with (
+        pytest.raises(InputError, match="printable ASCII"),
+        client._connect("http://127.0.0.1:1", token),
+    ):
+        pass

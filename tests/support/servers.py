@@ -1,4 +1,4 @@
-"""A search server in a thread of this process, on a free port."""
+"""Servers in threads of this process, on free ports: those of swdual, and others."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import logging
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import uvicorn
@@ -44,6 +45,50 @@ def running_server(*databases, limits=None, **options) -> Iterator[tuple[str, Jo
             thread.join(SECONDS)
             logger.removeFilter(queue.keep_message)
             assert not [*Path(folder).iterdir()]
+
+
+@contextmanager
+def other_server(
+    answer: Callable[[str, str], tuple[int, bytes]], host: str = "127.0.0.1", **headers: str
+) -> Iterator[str]:
+    """Run a server of another program in this block; yields its address.
+
+    Parameters
+    ----------
+    answer
+        Returns status and body for a method and a path.
+    host
+        Where it listens.
+    headers
+        Headers of each response.
+    """
+
+    class Handler(BaseHTTPRequestHandler):
+        def respond(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            status, body = answer(self.command, self.path)
+            with suppress(OSError):
+                self.send_response(status)
+                for name, value in headers.items():
+                    self.send_header(name.replace("_", "-"), value)
+                self.end_headers()
+                self.wfile.write(body)
+
+        do_GET = do_POST = do_DELETE = respond
+
+        def log_message(self, *words: object) -> None:
+            """Log nothing."""
+
+    server = ThreadingHTTPServer((host, 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
+    thread.start()
+    try:
+        yield f"http://{host}:{server.server_port}"
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
 
 
 def wait_until(condition) -> None:
