@@ -30,6 +30,7 @@ from swdual.runtime.memory import (
     refuse_below,
     resident_bytes,
 )
+from swdual.runtime.stopping import check_stop
 from swdual.sequences.sequence import Sequence
 
 PROGRAM_BYTES = 88 * MIB
@@ -273,6 +274,7 @@ def limit_to_memory(
     """
     size = 0
     for query in queries:
+        check_stop()
         size += RESIDUE_BYTES * len(query.codes) + QUERY_BYTES
         if size <= READ_ANYWAY or SEARCH_BYTES + held + size <= allowed.bytes:
             yield query

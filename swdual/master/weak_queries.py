@@ -13,6 +13,7 @@ from swdual.hits.search_parameters import SearchParameters
 from swdual.io.text import pluralize
 from swdual.masking.mask import DEFAULT_METHODS, parse_mask
 from swdual.profiles.query import find_scores
+from swdual.runtime.stopping import check_stop
 from swdual.sequences.alphabet import CODES, PROTEIN
 from swdual.sequences.frames import frame_length, list_frames
 from swdual.sequences.sequence import Sequence
@@ -168,6 +169,7 @@ def find_weak_queries(
     known: dict[tuple[int, int], bool] = {}
     weak = []
     for query in queries:
+        check_stop()
         profile = find_scores(query)
         if profile is None:
             frames = [codes for _, codes in list_frames(query, (1,))]

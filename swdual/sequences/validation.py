@@ -8,6 +8,7 @@ from typing import Literal
 
 from swdual.errors import InputError
 from swdual.io.text import pluralize, sanitize
+from swdual.runtime.stopping import check_stop
 from swdual.sequences.alphabet import INVALID, PROTEIN, Alphabet
 from swdual.sequences.sequence import Batch, Sequence, batch_of, decode_header, first_word
 
@@ -64,6 +65,7 @@ class Validator:
         wildcard = bytes([self.alphabet.letters.index(self.alphabet.wildcard)])
         before = self.records + len(self._empty) + self._skipped
         for number, (title, residues) in enumerate(records, start=before + 1):
+            check_stop()
             title = title.strip(BLANKS.decode()) or f"sequence_{number}"
             codes = residues.translate(self.alphabet.encoding, BLANKS)
             invalid = codes.count(INVALID)

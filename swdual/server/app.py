@@ -29,7 +29,7 @@ from swdual.server.jobs import Job, JobQueue
 from swdual.server.media_types import MEDIA_TYPES
 from swdual.server.problems import Problem, Refused, explain
 from swdual.server.requests import SearchRequest, read_request
-from swdual.server.spool import Spool
+from swdual.server.spool import Gone, Spool
 from swdual.server.tokens import Tokens
 from swdual.version import __version__
 
@@ -40,7 +40,9 @@ REPORT_POLICY = "sandbox allow-scripts allow-downloads"
 """What browsers may do with a result: a report may run its own script, as no part of this site."""
 
 
-def make_app(queue: JobQueue, hosts: Iterable[str], tokens: Tokens) -> ASGIApp:
+def make_app(
+    queue: JobQueue, hosts: Iterable[str], tokens: Tokens, responses: Counter[int]
+) -> ASGIApp:
     """Return the application.
 
     Parameters
@@ -49,8 +51,9 @@ def make_app(queue: JobQueue, hosts: Iterable[str], tokens: Tokens) -> ASGIApp:
         Runs the jobs.
     hosts, tokens
         As for `Guard`.
+    responses
+        Gets the number of responses by their status.
     """
-    responses: Counter[int] = Counter()
     site = _Site(queue, responses)
     pages = {"/": "page.html", "/page.css": "page.css", "/page.js": "page.js"}
     app = Starlette(
@@ -110,7 +113,7 @@ class _Result(StreamingResponse):
             await self._parts.aclose()
 
     async def stream_response(self, send: Send) -> None:
-        with suppress(_Incomplete):
+        with suppress(_Incomplete, Gone):
             await super().stream_response(send)
 
 
@@ -252,14 +255,14 @@ class _Site:
         """
 
         def end() -> None:
-            job.readers -= 1
+            self._queue.end_reading(job)
             leave(job)
 
         whole = not job.is_streamed or request.scope["http_version"] == "1.0"
-        job.readers += 1
+        self._queue.begin_reading(job)
         try:
             await _wait_for_result(job, request, whole=whole)
-            if job.problem is not None or job.spool is None:
+            if job.problem is not None or job.spool is None or job.is_forgotten:
                 problem = job.problem or Problem(410, "the result is gone")
                 end()
                 return problem.respond()

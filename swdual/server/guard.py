@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections import Counter
 from collections.abc import Iterable
@@ -10,7 +11,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from swdual.server.problems import Refused
+from swdual.server.problems import Problem, Refused
 from swdual.server.tokens import Tokens
 
 logger = logging.getLogger("swdual")
@@ -25,6 +26,9 @@ HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 """Headers of every response."""
+
+STOPS = Problem(503, "the server stops; send the search again later", {}, {"Retry-After": "30"})
+"""The answer to requests that come, or are being answered, when the server stops."""
 
 CONTENT_POLICY = "default-src 'none'; frame-ancestors 'none'"
 """What browsers may do with a response, unless it says otherwise: nothing."""
@@ -71,8 +75,12 @@ class Guard:
             await self._app(scope, receive, send)
             return
 
+        started = False
+
         async def send_guarded(message: Message) -> None:
+            nonlocal started
             if message["type"] == "http.response.start":
+                started = True
                 self._counts[message["status"]] += 1
                 headers = MutableHeaders(scope=message)
                 for name, value in HEADERS.items():
@@ -89,6 +97,9 @@ class Guard:
         try:
             scope.setdefault("state", {})["client"] = client
             await self._app(scope, receive, send_guarded)
+        except asyncio.CancelledError:  # the server stops, and waits no longer; see uvicorn
+            if not started:
+                await STOPS.respond()(scope, receive, send_guarded)
         finally:
             self._requests[client] -= 1
             self._requests += Counter()  # drops clients without requests

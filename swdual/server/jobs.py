@@ -29,6 +29,7 @@ from swdual.master.search import Search
 from swdual.master.threads import ThreadExecutor
 from swdual.options import SearchOptions
 from swdual.results.file_types import SELF_COMPRESSED
+from swdual.runtime.stopping import stoppable
 from swdual.server.limits import Limits
 from swdual.server.problems import Problem, Refused, explain
 from swdual.server.requests import SearchRequest
@@ -81,6 +82,7 @@ class Job:
         self.summary = ""
         self.problem: Problem | None = None
         self.readers = 0
+        self.is_forgotten = False
         self.spool: Spool | None = None
         self.ended = 0.0
         self._request: SearchRequest | None = request
@@ -174,7 +176,8 @@ class Job:
         try:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(self._request.queries)
-            self._search(self._request, Path(path), database, options, scorers)
+            with stoppable(self._check):
+                self._search(self._request, Path(path), database, options, scorers)
         except _Stopped as stop:
             return (CANCELLED if stop.problem.status == 410 else FAILED), stop.problem
         except (SwdualError, MemoryError) as error:
@@ -207,7 +210,6 @@ class Job:
         search = Search(
             queries, database, chosen, ThreadExecutor(compiles_first=False, kept_scorers=scorers)
         )
-        search.prepare()
         self.cells = search.cells
         if search.cells > self._limits.cells:
             raise _Stopped(
@@ -217,6 +219,8 @@ class Job:
                     f"{self._limits.cells:,}; send fewer queries at a time",
                 )
             )
+        search.prepare()
+        self._check()
         check_translated(request.format.name, search.params)
         check_taxonomy(request.format.name, request.format.fields, search.targets)
         results = RunResults(search, request.report_alignments, request.command)
@@ -224,6 +228,7 @@ class Job:
         output = request.format
         output.format.write(results, stream, output.fields, header=output.header)
         spool.flush()
+        self._check()
         self.hits, self.summary = results.hits, results.describe()
 
     def add_message(self, level: str, text: str) -> None:
@@ -319,6 +324,7 @@ class JobQueue:
         self._jobs: dict[str, Job] = {}  # in the order of their submission
         self._queued: deque[Job] = deque()
         self._running: set[Job] = set()
+        self._read: set[Job] = set()  # whose results are being read, also forgotten ones
         self._tasks: set[asyncio.Task[None]] = set()
         self._threads: dict[int, Job] = {}
         self._scorers = KeptScorers()
@@ -343,7 +349,7 @@ class JobQueue:
     @property
     def readers(self) -> int:
         """Number of requests that read results."""
-        return sum(job.readers for job in self._jobs.values())
+        return sum(job.readers for job in self._read)
 
     def find(self, identifier: str, client: str) -> Job:
         """Return a job of a client.
@@ -416,9 +422,22 @@ class JobQueue:
         """Cancel a job, and free its result as soon as nobody reads it."""
         self.cancel(job)
         self._jobs.pop(job.id, None)
-        if job.has_ended and job.spool is not None:
-            spool, job.spool = job.spool, None
-            spool.drop()
+        if job.has_ended and not job.is_forgotten:
+            job.is_forgotten = True
+            if job.spool is not None:
+                job.spool.drop()
+
+    def begin_reading(self, job: Job) -> None:
+        """Note that a client reads the result of a job."""
+        job.readers += 1
+        self._read.add(job)
+
+    def end_reading(self, job: Job) -> None:
+        """Note that it does so no longer."""
+        job.readers -= 1
+        if not job.readers:
+            self._read.discard(job)
+            self._start_next()
 
     def stop(self) -> tuple[int, int]:
         """Take no more jobs, and cancel those whose result nobody is reading.
@@ -460,7 +479,15 @@ class JobQueue:
     def _start_next(self) -> None:
         while len(self._running) < self._at_once:
             busy = Counter(job.client for job in self._running)
-            free = (job for job in self._queued if busy[job.client] < self.limits.client_running)
+            held: Counter[str] = Counter()
+            for job in self._read:
+                held[job.client] += job.size
+            full = held.total() > self.limits.kept_bytes
+            free = (
+                job
+                for job in self._queued
+                if busy[job.client] < self.limits.client_running and not (full and held[job.client])
+            )
             job = next(free, None)
             if job is None:
                 return

@@ -34,7 +34,9 @@ class Limits:
     requests, client_requests
         Requests that are answered at a time, of all clients and of each.
     body_seconds
-        Time to receive a request.
+        Time to receive the header lines of a request, and as much for the rest.
+    stall_seconds
+        Time after which a client is given up to which nothing can be sent.
     """
 
     query_bytes: int = 4 << 20
@@ -50,3 +52,4 @@ class Limits:
     requests: int = 256
     client_requests: int = 100
     body_seconds: float = 60.0
+    stall_seconds: float = 300.0

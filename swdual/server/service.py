@@ -8,6 +8,7 @@ import os
 import signal
 import socket
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +26,12 @@ from swdual.master.compilation import compile_kernels
 from swdual.master.devices import available_threads
 from swdual.runtime.memory import find_allowance
 from swdual.server.app import make_app
+from swdual.server.connections import (
+    BACKLOG,
+    allow_connections,
+    end_stalled,
+    make_connection_class,
+)
 from swdual.server.jobs import JobQueue
 from swdual.server.limits import Limits
 from swdual.server.tokens import LOOPBACK, VARIABLE, Tokens
@@ -159,19 +166,9 @@ def serve(databases: Mapping[str, Database], options: ServerOptions) -> None:
     with tempfile.TemporaryDirectory(prefix="swdual-serve-") as folder:
         search_options = options.search_options
         queue = JobQueue(databases, options.limits, options.jobs, search_options, Path(folder))
-        app = make_app(queue, options.hosts, Tokens(options.tokens))
-        config = uvicorn.Config(
-            app,
-            log_config=None,
-            access_log=False,
-            proxy_headers=False,
-            server_header=False,
-            timeout_graceful_shutdown=int(options.grace_seconds),
-            ws="none",
-            lifespan="on",
-        )
+        config = make_config(queue, options)
         logger.addFilter(queue.keep_message)
-        with _listen(options.host, options.port) as listener:
+        with listen(options.host, options.port, options.limits.stall_seconds) as listener:
             host, port = listener.getsockname()[:2]
             logger.info(
                 "listening on http://%s:%d/ (%s at a time, %s each)",
@@ -185,6 +182,37 @@ def serve(databases: Mapping[str, Database], options: ServerOptions) -> None:
             finally:
                 logger.removeFilter(queue.keep_message)
     logger.info("stopped")
+
+
+def make_config(queue: JobQueue, options: ServerOptions) -> uvicorn.Config:
+    """Return how uvicorn answers requests.
+
+    Parameters
+    ----------
+    queue
+        Runs the jobs.
+    options
+        How the server runs.
+
+    Raises
+    ------
+    ServerError
+        If the system does not allow enough files.
+    """
+    responses: Counter[int] = Counter()
+    most = allow_connections(options.limits, options.jobs)
+    return uvicorn.Config(
+        make_app(queue, options.hosts, Tokens(options.tokens), responses),
+        http=make_connection_class(options.limits, most, responses),
+        backlog=BACKLOG,
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=int(options.grace_seconds),
+        ws="none",
+        lifespan="on",
+    )
 
 
 class _Server(uvicorn.Server):
@@ -213,8 +241,15 @@ class _Server(uvicorn.Server):
         )
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int, stall_seconds: float) -> socket.socket:
     """Return a socket that listens.
+
+    Parameters
+    ----------
+    host, port
+        The address.
+    stall_seconds
+        As in `Limits`.
 
     Raises
     ------
@@ -229,6 +264,7 @@ def _listen(host: str, port: int) -> socket.socket:
             # Connections inherit it. asyncio sets it only for sockets that name their protocol:
             # without it a body waits up to 40 ms, until the client acknowledges the header lines.
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            end_stalled(listener, stall_seconds)
             listener.bind(address)
         except OSError as error:
             raise ServerError(

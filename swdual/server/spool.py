@@ -19,6 +19,10 @@ FLUSH_SECONDS = 0.1
 READ_BYTES = 1 << 18
 
 
+class Gone(Exception):
+    """The file of a result was closed."""
+
+
 class Spool:
     """A file without a name: the system frees it with its last user, however the process ends.
 
@@ -73,10 +77,16 @@ class Spool:
 
     @contextmanager
     def reading(self) -> Iterator[Callable[[int], bytes]]:
-        """Keep the file open in this block; yields a function that reads from an offset."""
+        """Keep the file open in this block; yields a function that reads from an offset.
+
+        Raises
+        ------
+        Gone
+            If it was closed before.
+        """
         with self._lock:
             if not self._users:
-                raise ValueError("the result is gone")
+                raise Gone
             self._users += 1
         try:
             yield self._read
