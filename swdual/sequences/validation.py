@@ -91,6 +91,7 @@ class Validator:
         proteins
             Whether the file looks as if it held proteins.
         """
+        check_stop()
         codes = line.translate(self.alphabet.encoding)
         for k, code in enumerate(codes):
             if code == INVALID and line[k] not in BLANKS:

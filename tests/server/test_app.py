@@ -5,11 +5,12 @@ from __future__ import annotations
 import errno
 import json
 import threading
+import time
 
 import httpx
 import pytest
 from support.formats import FORMATS
-from support.servers import running_server, wait_until
+from support.servers import SECONDS, running_server, wait_until
 
 from swdual.api import search
 from swdual.database.makedb import makedb
@@ -234,6 +235,92 @@ def test_a_client_that_goes_cancels_its_job(slow_database, path):
             wait_for_result()
         wait_until(lambda: queue.ended["cancelled"] == 1)
         assert queue.running == 0
+
+
+def read_for_ever(text):
+    while True:
+        time.sleep(0.001)
+        yield "q", b"MKV"
+
+
+def slow_down(monkeypatch, phase):
+    """Have a job take very long before its first cell."""
+    if phase == "reading":
+        monkeypatch.setattr("swdual.sequences.fasta._Text.records", read_for_ever)
+    elif phase == "masking":
+        monkeypatch.setattr("swdual.master.inputs._mask_letters", lambda *given: time.sleep(0.1))
+    else:
+        monkeypatch.setattr("swdual.master.weak_queries.find_scores", lambda _: time.sleep(0.1))
+
+
+MANY = {"database": "t.db", "queries": ">q\nMKV\n" * 10_000, "options": {"mask": "seg"}}
+
+
+@pytest.mark.parametrize("phase", ["reading", "masking", "looking"])
+def test_no_phase_of_a_job_escapes_the_limit_of_time(database, monkeypatch, phase):
+    slow_down(monkeypatch, phase)
+    with running_server(database, limits=Limits(job_seconds=0.3)) as (url, queue):
+        response = httpx.post(f"{url}/search", json=MANY, timeout=SECONDS)
+        assert queue.running == 0
+    assert response.status_code == 413
+    assert "ran longer than 0.3 seconds" in response.json()["detail"]
+
+
+@pytest.mark.parametrize("phase", ["reading", "masking", "looking"])
+@pytest.mark.parametrize("by_client", [False, True])
+def test_no_phase_of_a_job_escapes_its_end(database, monkeypatch, phase, by_client):
+    """Neither if it is cancelled, nor if the server stops."""
+    slow_down(monkeypatch, phase)
+    with running_server(database) as (url, queue):
+        place = httpx.post(f"{url}/jobs", json=MANY).headers["location"]
+        wait_until(lambda: queue.running == 1)
+        if by_client:
+            assert httpx.delete(f"{url}{place}").status_code == 200
+            wait_until(lambda: queue.running == 0)
+    assert queue.ended == {"cancelled": 1}
+
+
+def test_results_that_are_being_read_count_until_they_are_read(database):
+    """A client that takes nothing cannot fill the disk, and others are not held up."""
+    tokens = ["a" * 16, "b" * 16]
+    with running_server(database, limits=Limits(kept_bytes=10), tokens=tokens) as (url, queue):
+
+        def submit(token):
+            headers = {"Authorization": f"Bearer {token}"}
+            sent = httpx.post(f"{url}/jobs", json=ask(), headers=headers)
+            return queue._jobs[sent.json()["id"]]
+
+        held = submit(tokens[0])
+        queue.begin_reading(held)
+        wait_until(lambda: held.has_ended)
+        assert held.size > 10
+        headers = {"Authorization": f"Bearer {tokens[0]}"}
+        assert httpx.delete(f"{url}/jobs/{held.id}", headers=headers).status_code == 200
+        waits = submit(tokens[0])
+        other = submit(tokens[1])
+        wait_until(lambda: other.has_ended)
+        assert other.state == "finished"
+        assert (waits.state, queue.queued) == ("queued", 1)
+        held._loop.call_soon_threadsafe(queue.end_reading, held)
+        wait_until(lambda: waits.has_ended)
+        assert waits.state == "finished"
+
+
+@pytest.mark.parametrize("format_name", ["tabular", "xlsx"])
+def test_a_client_that_waits_when_the_server_stops_is_told_so(slow_database, caplog, format_name):
+    slow = {"database": "s.db", "queries": LONG, "format": format_name}
+    found = []
+    with running_server(slow_database, grace_seconds=0) as (url, queue):
+        thread = threading.Thread(
+            target=lambda: found.append(httpx.post(f"{url}/search", json=slow, timeout=SECONDS))
+        )
+        thread.start()
+        wait_until(lambda: queue.readers == 1)
+    thread.join()
+    assert found[0].status_code == 503
+    assert found[0].headers["retry-after"]
+    assert found[0].json()["detail"].startswith("the server stops")
+    assert not [record for record in caplog.records if record.exc_info]
 
 
 def test_finished_jobs_are_forgotten_oldest_first(database):

@@ -19,7 +19,7 @@ from support.servers import SECONDS, wait_until
 
 from swdual.database.makedb import makedb
 from swdual.errors import InputError
-from swdual.server.service import ServerOptions, _listen
+from swdual.server.service import ServerOptions, listen
 
 pytestmark = pytest.mark.process
 
@@ -43,7 +43,7 @@ def folder(tmp_path_factory):
 
 def test_answers_are_sent_at_once():
     """Otherwise the body waits until the client acknowledges the header lines, up to 40 ms."""
-    with _listen("127.0.0.1", 0) as listener:
+    with listen("127.0.0.1", 0, 1) as listener:
         assert listener.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 

@@ -13,11 +13,9 @@ from pathlib import Path
 
 import uvicorn
 
-from swdual.server.app import make_app
 from swdual.server.jobs import JobQueue
 from swdual.server.limits import Limits
-from swdual.server.service import ServerOptions, open_databases
-from swdual.server.tokens import Tokens
+from swdual.server.service import ServerOptions, listen, make_config, open_databases
 
 SECONDS = 30
 
@@ -27,22 +25,22 @@ logger = logging.getLogger("swdual")
 @contextmanager
 def running_server(*databases, limits=None, **options) -> Iterator[tuple[str, JobQueue]]:
     """Run a server in this block; yields its address and its queue."""
-    chosen = ServerOptions(limits=limits or Limits(), **{"threads": 2, "port": 0, **options})
+    defaults = {"threads": 2, "port": 0, "grace_seconds": 1}
+    chosen = ServerOptions(limits=limits or Limits(), **{**defaults, **options})
     with open_databases(map(str, databases)) as opened, tempfile.TemporaryDirectory() as folder:
         queue = JobQueue(opened, chosen.limits, chosen.jobs, chosen.search_options, Path(folder))
-        app = make_app(queue, chosen.hosts, Tokens(chosen.tokens))
-        config = uvicorn.Config(app, port=0, log_config=None, timeout_graceful_shutdown=1)
-        server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run)
+        listener = listen(chosen.host, 0, chosen.limits.stall_seconds)
+        server = uvicorn.Server(make_config(queue, chosen))
+        thread = threading.Thread(target=server.run, args=([listener],))
         logger.addFilter(queue.keep_message)
         thread.start()
         try:
             wait_until(lambda: server.started)
-            port = server.servers[0].sockets[0].getsockname()[1]
-            yield f"http://127.0.0.1:{port}", queue
+            yield f"http://127.0.0.1:{listener.getsockname()[1]}", queue
         finally:
             server.should_exit = True
             thread.join(SECONDS)
+            assert not thread.is_alive()
             logger.removeFilter(queue.keep_message)
             assert not [*Path(folder).iterdir()]
 
