@@ -18,6 +18,8 @@
     What every request passes: the name of the host, the token, the number of requests at a time.
 ``events``
     The progress of a job as server-sent events.
+``connections``
+    How many connections there may be, and how long one may say or take nothing.
 ``app``
     The addresses of the server.
 ``description``

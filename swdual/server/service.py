@@ -227,6 +227,14 @@ class _Server(uvicorn.Server):
         # The signal may have come while the loop changes what is to be changed here.
         asyncio.get_running_loop().call_soon_threadsafe(self._begin_to_stop, sig)
 
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Answer those who wait, and end the jobs, also at the second signal."""
+        await super().shutdown(sockets)
+        if self.force_exit:
+            for task in self.server_state.tasks:
+                task.cancel()
+            await self.lifespan.shutdown()
+
     def _begin_to_stop(self, number: int) -> None:
         if self.should_exit:
             self.force_exit = True

@@ -244,6 +244,30 @@ def test_sigterm_lets_a_result_finish_that_is_read_and_cancels_the_others(folder
     assert {*folder.glob("swdual-serve-*")} == before
 
 
+def test_a_second_signal_answers_those_who_wait_and_ends_all(folder):
+    slow = {"database": "s.db", "queries": random_proteins(60, 1_500, 9), "format": "xlsx"}
+    found = []
+    with serving(folder) as server:
+
+        def search():
+            found.append(httpx.post(f"{server.url}/search", json=slow, timeout=SECONDS).status_code)
+
+        threads = [threading.Thread(target=search) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        metrics = f"{server.url}/metrics"
+        wait_until(lambda: "swdual_results_sending 3\n" in httpx.get(metrics).text)
+        server.process.send_signal(signal.SIGTERM)
+        wait_until(lambda: "may finish" in server.errors)
+        assert server.end(signal.SIGTERM) == 0
+        for thread in threads:
+            thread.join()
+        assert set(found) <= {410, 503}
+        assert len(found) == 3
+        assert "Traceback" not in server.errors
+        assert server.errors.endswith("swdual: stopped\n")
+
+
 def test_the_memory_does_not_grow_with_the_requests(folder):
     def resident():
         text = httpx.get(f"{server.url}/metrics").text
