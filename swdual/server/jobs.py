@@ -480,8 +480,8 @@ class JobQueue:
         while len(self._running) < self._at_once:
             busy = Counter(job.client for job in self._running)
             held: Counter[str] = Counter()
-            for job in self._read:
-                held[job.client] += job.size
+            for each in self._read:
+                held[each.client] += each.size
             full = held.total() > self.limits.kept_bytes
             free = (
                 job
