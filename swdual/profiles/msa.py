@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 from collections.abc import Callable
@@ -11,11 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
-from swdual.io.text import pluralize, quote
+from swdual.io.text import pluralize, quote, sanitize
 from swdual.profiles.letters import EMPTY, GAP
 from swdual.profiles.rows import read_row
 from swdual.profiles.text import read_text
 from swdual.sequences.alphabet import INVALID
+
+logger = logging.getLogger("swdual")
 
 MAX_MSA_BYTES = 1 << 30
 
@@ -23,7 +26,14 @@ LONG_GAP = 10
 """A gap of a row from this length on counts as not aligned, as for psiblast's -in_msa."""
 
 _INSERTIONS = re.compile("[a-z.]")
-_CLUSTAL = re.compile(r"(CLUSTAL|MUSCLE|PROBCONS|Kalign|MAFFT|T-COFFEE)", re.IGNORECASE)
+_CLUSTAL = re.compile(r"(CLUSTAL|MUSCLE|PROBCONS|Kalign|MAFFT|T-COFFEE|MSAPROBS)", re.IGNORECASE)
+_ANNOTATION = re.compile(r"(ss|sa|aa)_|[Cc]ons([-_]|ensus\b)")
+"""Names of rows that are no sequences: HH-suite's secondary structure (`ss_pred`, `ss_conf`),
+solvent accessibility, residues of a structure, and consensus."""
+_ENTRY_END = re.compile(r"\n?\0+\s*(?=[>#]|\Z)")
+"""What MMseqs2 writes behind each alignment of a file."""
+_CHAINS = re.compile(r"#([0-9]+(?:,[0-9]+)+)\t[0-9,]+\s*")
+"""ColabFold's first line for a complex: the lengths of its chains, and how often each occurs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,16 +77,20 @@ def read_msa(path: str | os.PathLike[str], master: int = 1) -> Msa:
         The file: Stockholm, Clustal, aligned FASTA or a3m. The content tells the format.
     master
         The number of the sequence that is the query, from 1. It changes places with the first one.
+        Rows of annotation do not count.
 
     Raises
     ------
     InputError
-        If the file cannot be read, is in no such format, has no such sequence, or its rows are of
-        different lengths.
+        If the file cannot be read, is in no such format, has several alignments or that of a
+        complex, has no such sequence, or its rows are of different lengths.
     """
-    lines = read_text(path, MAX_MSA_BYTES).replace("\r\n", "\n").split("\n")
-    head = next((line for line in lines if line.strip()), "")
+    entries = _ENTRY_END.split(read_text(path, MAX_MSA_BYTES).replace("\r\n", "\n"))
+    lines = "\n".join(entries).split("\n")
+    heads = (line for line in lines if line.strip() and not _is_comment(line))
+    head = next(heads, "")
     if head.startswith(">"):
+        _refuse_several(entries, path)
         rows, may_insert = _read_fasta(lines), True
     elif head.startswith("# STOCKHOLM"):
         rows, may_insert = _read_blocks(lines, _stockholm, path), False
@@ -88,6 +102,7 @@ def read_msa(path: str | os.PathLike[str], master: int = 1) -> Msa:
             "`read_profile` reads a profile",
             file=path,
         )
+    rows = _skip_annotations(rows, path)
     if not rows:
         raise InputError("the multiple alignment has no sequences", file=path)
     if not (isinstance(master, int | np.integer) and 1 <= master <= len(rows)):
@@ -99,12 +114,58 @@ def read_msa(path: str | os.PathLike[str], master: int = 1) -> Msa:
     return _align(rows, master - 1, path, may_insert=may_insert)
 
 
+def _is_comment(line: str) -> bool:
+    """Return whether a line says something about an a3m, such as ``#A3M#`` or ``#158<TAB>1``."""
+    return line.startswith("#") and not line.startswith("# STOCKHOLM")
+
+
+def _refuse_several(entries: list[str], path: str | os.PathLike[str]) -> None:
+    """Raise an error if parts of an a3m are of several queries, or of several chains at once.
+
+    Parts of one query are one alignment: MMseqs2's server has a part for each database.
+    """
+    records = (entry.partition(">")[2].partition(">")[0].strip() for entry in entries)
+    queries = {record for record in records if record}
+    if len(queries) > 1:
+        raise InputError(
+            f"the file has multiple alignments of {pluralize(len(queries), 'query', 'queries')}, "
+            "with NUL between them; write each one to a file of its own",
+            file=path,
+        )
+    chains = _CHAINS.fullmatch(entries[0].lstrip().partition("\n")[0])
+    if chains:
+        raise InputError(
+            f"this is the alignment of a complex of {chains[1].count(',') + 1} chains, but a "
+            "profile is of one; write the columns of one chain to a file of its own",
+            file=path,
+        )
+
+
+def _skip_annotations(rows: list[_Row], path: str | os.PathLike[str]) -> list[_Row]:
+    """Return the rows that are sequences; the log names the others."""
+    kept, skipped = [], []
+    for row in rows:
+        (skipped if _ANNOTATION.match(row.title) else kept).append(row)
+    if skipped:
+        names = ", ".join(quote(row.title.split()[0]) for row in skipped[:5])
+        logger.warning(
+            "%s: %s skipped, as annotation and not a sequence: %s%s; if this is wrong, give %s "
+            "another name",
+            sanitize(os.fspath(path)),
+            pluralize(len(skipped), "row was", "rows were"),
+            names,
+            ", ..." if len(skipped) > 5 else "",
+            "it" if len(skipped) == 1 else "them",
+        )
+    return kept
+
+
 def _read_fasta(lines: list[str]) -> list[_Row]:
     rows: list[_Row] = []
     for number, line in enumerate(lines, start=1):
         if line.startswith(">"):
             rows.append(_Row(line[1:].strip(), number, []))
-        elif line.strip() and rows:
+        elif line.strip() and rows and not _is_comment(line):
             rows[-1].text.append("".join(line.split()))
     return rows
 
@@ -117,7 +178,7 @@ def _stockholm(line: str) -> list[str]:
 def _clustal(line: str) -> list[str]:
     """Return name and residues of a line of a Clustal file."""
     words = line.split()
-    if not words or line[:1].isspace() or _CLUSTAL.match(line):
+    if not words or line[:1].isspace() or _is_comment(line) or _CLUSTAL.match(line):
         return []
     return words[:-1] if len(words) == 3 and words[2].isdigit() else words
 

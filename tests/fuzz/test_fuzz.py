@@ -15,6 +15,7 @@ pytestmark = pytest.mark.fuzz
 
 TARGETS = [module.name for module in pkgutil.iter_modules(fuzz.targets.__path__)]
 ROUNDS = {
+    "a3m": 1000,
     "fasta": 500,
     "swf": 1000,
     "matrix": 2000,

@@ -84,6 +84,85 @@ def test_formats_are_told_by_content(tmp_path, kind):
     assert not msa.left_out.any()
 
 
+A3M = a3m(ROWS)
+ANNOTATIONS = ">ss_pred PSIPRED\nCCHHHHEE\nCC\n>ss_conf\n0123456789\n"
+DIALECTS = {
+    "toolkit": f"#A3M#\n{A3M}",
+    "colabfold": f"#26\t1\n{A3M}",
+    "uniclust": f"#cl-1 a cluster\n\n{A3M}",
+    "comments": A3M.replace(">one", "# between\n>one"),
+    "nul": f"{A3M}\0",
+    "nul and lines": f"{A3M}\n\0\n\n",
+    "nul without a line end": f"{A3M.rstrip()}\0",
+    "two databases": A3M.replace(">two", f"\0{A3M.partition('>one')[0]}>two"),
+    "blank lines": A3M.replace("\n>", "\n\n>") + "\n \n\n",
+    "hh-suite": f"#x\n{ANNOTATIONS}{A3M}",
+    "last": f"{A3M}>Consensus\nxxx\n>sa_dssp\nA-E\n>aa_dssp\nMK\n>cons_3d\nM\n>Cons-\nM\n",
+}
+
+
+def kept_rows(msa):
+    """Return the rows as text, without those that repeat the query."""
+    query = PROTEIN.decode(msa.codes)
+    return [row for row in show_rows(msa.rows) if row != query]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a3m_of_other_programs_has_the_same_rows(tmp_path, dialect):
+    """Comments, annotation, NUL behind the alignments of MMseqs2 and blank lines are left out."""
+    (tmp_path / "x").write_text(DIALECTS[dialect], newline="")
+    msa = read_msa(tmp_path / "x")
+    assert msa.title == "query words"
+    assert PROTEIN.decode(msa.codes) == ROWS[0].replace("-", "")
+    columns = [letter != "-" for letter in ROWS[0]]
+    expected = ["".join(b for b, k in zip(row, columns, strict=True) if k) for row in ROWS[1:]]
+    assert kept_rows(msa) == expected
+
+
+def test_annotation_is_named_and_does_not_count(tmp_path, caplog):
+    """A row that is the query by its number is a sequence."""
+    rows = [row.replace("CC", "--") for row in ROWS]
+    (tmp_path / "x").write_text(ANNOTATIONS + a3m(rows))
+    assert read_msa(tmp_path / "x", 2).title == "one"
+    assert "2 rows were skipped" in caplog.text
+    assert "'ss_pred', 'ss_conf'; if this is wrong, give them another name" in caplog.text
+    with pytest.raises(InputError, match="`master` is 5, but the file has 4 sequences"):
+        read_msa(tmp_path / "x", 5)
+
+
+@pytest.mark.parametrize("name", ["sss_1", "css_pred", "SS_1", "q_consensus", "conserved", "aa1"])
+def test_names_like_those_of_annotation_are_of_sequences(tmp_path, caplog, name):
+    (tmp_path / "x").write_text(f">{name}\nMKV\n>b\nMKV\n")
+    assert read_msa(tmp_path / "x").title == name
+    assert not caplog.text
+
+
+@pytest.mark.parametrize("kind", ["clustal", "stockholm"])
+def test_annotation_in_blocks_is_left_out(tmp_path, caplog, kind):
+    """HH-suite's reformat.pl writes it as rows."""
+    text = FORMATS[kind].replace("two ", "ss_pred ").replace("CGYEK", "99999")
+    (tmp_path / "x").write_text(text)
+    assert len(read_msa(tmp_path / "x").rows) == 2
+    assert "'ss_pred'" in caplog.text
+
+
+@pytest.mark.parametrize("head", ["MSAPROBS version 0.9.7", "Clustal Omega", "MUSCLE (3.8)"])
+def test_heads_of_clustal_files_are_known(tmp_path, head):
+    (tmp_path / "x").write_text(clustal(ROWS, f"{head} multiple sequence alignment"))
+    assert len(read_msa(tmp_path / "x").rows) == 3
+
+
+def test_insertions_of_jackhmmer_are_left_out(tmp_path):
+    """They are in lower case, in columns of their own, where the query has dots."""
+    (tmp_path / "x").write_text(
+        "# STOCKHOLM 1.0\n#=GF ID q-i1\n#=GS hit/1-9 DE [subseq from] a protein\n\n"
+        "q         MKV...LAW\nhit/1-9   M-VaakLAW\nhit2/3-7  mKV..aLA-\n#=GC RF xxx...xxx\n//\n"
+    )
+    msa = read_msa(tmp_path / "x")
+    assert PROTEIN.decode(msa.codes) == "MKVLAW"
+    assert [*show_rows(msa.rows)] == ["M-VLAW", "MKVLA-"]
+
+
 def test_long_gaps_are_not_aligned(tmp_path):
     """From 10 columns on; shorter ones are gaps."""
     (tmp_path / "x").write_text(fasta(ROWS))
@@ -179,6 +258,11 @@ def test_a_query_that_is_not_there_is_refused(tmp_path, master):
         (">a\nMKV\n>b\nMKVL\n", r":3: row 'b' has 4 columns, the first one 3"),
         (">a\nMKV\n>b\nM1V\n", r":3: row 'b' has '1', which is no residue of a protein"),
         (">a\n---\n>b\nMKV\n", ":1: row 'a' is the query, but has no residues"),
+        ("#3,3\t1,1\n>101\t102\nMKVMKV\n", "alignment of a complex of 2 chains"),
+        (">a\nMKV\n\0>b\nMKV\n\0", "has multiple alignments of 2 queries, with NUL between"),
+        (">a\nM\0V\n>b\nMKV\n", r":1: row 'a' has '\\x00', which is no residue"),
+        (ANNOTATIONS, "has no sequences"),
+        ("#A3M#\n", "not a multiple alignment"),
         ("MKV\nMKV\n", "not a multiple alignment; expected Stockholm"),
         ("", "is empty"),
         ("# STOCKHOLM 1.0\n//\n", "has no sequences"),
