@@ -113,7 +113,8 @@ def command(
 
     DB may also be a database of BLAST, MMseqs2 or DIAMOND.
 
-    An ID is the first word of a header line. If no record has it, a part between bars also counts,
+    An ID is the first word of a header line, or of one of several titles that Ctrl-A separates, as
+    in NCBI's nr. If no record has it, a part between bars also counts,
     with or without its version: P01008 finds sp|P01008.1|ANT3_HUMAN. Bars that BLAST writes around
     an accession are passed over: ref|NP_000509.1| finds NP_000509.1.
 
@@ -202,8 +203,8 @@ def _read_words(path: str | None) -> Iterator[str]:
 def _cut(record: Sequence, part: tuple[int, int | None] | None, strand: str) -> Sequence:
     """Return a part of a record as it is to be written; the header line says which part it is."""
     from swdual.errors import InputError
-    from swdual.io.text import sanitize
-    from swdual.sequences.sequence import description
+    from swdual.io.text import TITLE_SEPARATOR
+    from swdual.sequences.sequence import clean_header, description, first_word, split_titles
 
     title, codes = record.title, record.codes
     if part is not None or strand == "minus":
@@ -215,7 +216,10 @@ def _cut(record: Sequence, part: tuple[int, int | None] | None, strand: str) -> 
             )
         codes = codes[first - 1 : last]
         place = f"{first}-{last}" if strand == "plus" else f"c{last}-{first}"
-        title = f"{record.id}:{place} {description(title)}".rstrip()
+        title = TITLE_SEPARATOR.join(
+            f"{first_word(each)}:{place} {description(each)}".rstrip()
+            for each in split_titles(title)
+        )
     if strand == "minus":
         codes = record.alphabet.reverse_complement(codes)
-    return replace(record, title=sanitize(title, "\t"), codes=codes)
+    return replace(record, title=clean_header(title), codes=codes)

@@ -118,8 +118,7 @@ def command(
 
 
 def _fasta(record: Sequence, intervals: list[list[int]], hard: bool, width: int) -> str:
-    from swdual.io.text import sanitize
-    from swdual.sequences.sequence import format_fasta
+    from swdual.sequences.sequence import clean_header, format_fasta
 
     letters = record.letters
     parts = []
@@ -131,7 +130,7 @@ def _fasta(record: Sequence, intervals: list[list[int]], hard: bool, width: int)
         )
         shown = end
     parts.append(letters[shown:])
-    return format_fasta(sanitize(record.title, "\t"), "".join(parts), width)
+    return format_fasta(clean_header(record.title), "".join(parts), width)
 
 
 def _table(record: Sequence, intervals: list[list[int]], outfmt: str) -> str:

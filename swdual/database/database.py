@@ -36,6 +36,7 @@ from swdual.database.lookup import (
     Names,
     find_accession,
     find_records,
+    is_part,
     similar_identifiers,
 )
 from swdual.database.mapping import FileState, MappedFile, MemoryFile, Piece
@@ -57,7 +58,7 @@ from swdual.io.text import pluralize, quote, sanitize
 from swdual.io.url import find_path, redact_name
 from swdual.runtime.memory import find_allowance
 from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, LOWER, PROTEIN, Alphabet
-from swdual.sequences.sequence import Batch, Sequence, Taxids, decode_header, first_word
+from swdual.sequences.sequence import Batch, Sequence, Taxids, decode_header, identifiers
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
 from swdual.taxonomy.tree import Taxonomy
@@ -693,7 +694,8 @@ class Database:
     def find(self, identifier: str) -> int:
         """Return the number, in the input, of the record with an identifier.
 
-        The identifier is the first word of the header line. If no record has it, a part between
+        The identifier is the first word of the header line, or of one of its titles: see
+        `split_titles`. If no record has it, a part between
         bars also counts, with or without its version: P01008 finds sp|P01008.1|ANT3_HUMAN. If
         several records have the same identifier, the first is returned.
 
@@ -710,7 +712,7 @@ class Database:
             return partial[0]
         raise self._unknown_error(identifier, partial)
 
-    def lookup(self, identifiers: Iterable[str]) -> dict[str, Matches]:
+    def lookup(self, words: Iterable[str]) -> dict[str, Matches]:
         """Return the records that each identifier may mean (see `find`), found in one pass.
 
         Raises
@@ -719,7 +721,7 @@ class Database:
             If the header lines are damaged.
         """
         try:
-            found = find_records(identifiers, self._names)
+            found = find_records(words, self._names)
             accessions = {
                 word: accession
                 for word, matches in found.items()
@@ -732,7 +734,7 @@ class Database:
             word: Matches([], others[accession].exact) for word, accession in accessions.items()
         }
 
-    def select(self, identifiers: Iterable[str]) -> tuple[list[int], dict[str, UnknownIdentifier]]:
+    def select(self, words: Iterable[str]) -> tuple[list[int], dict[str, UnknownIdentifier]]:
         """Return the records that some identifiers name, and an error for each unknown identifier.
 
         Records are given once, by their numbers in the input, in the order of the identifiers. If
@@ -740,7 +742,7 @@ class Database:
         """
         chosen: dict[int, None] = {}
         errors = {}
-        for identifier, (exact, partial) in self.lookup(identifiers).items():
+        for identifier, (exact, partial) in self.lookup(words).items():
             if exact or len(partial) == 1:
                 chosen |= dict.fromkeys(exact or partial)
             else:
@@ -750,7 +752,8 @@ class Database:
     def _unknown_error(self, identifier: str, partial: list[int]) -> UnknownIdentifier:
         """Return the error for an identifier that no record has, or that is a part of several."""
         if partial:
-            first = [first_word(title) for title in self.headers(partial[:MAX_SUGGESTIONS])]
+            some = map(identifiers, self.headers(partial[:MAX_SUGGESTIONS]))
+            first = [next(each for each in own if is_part(identifier, each)) for own in some]
             more = ", ..." if len(partial) > len(first) else ""
             return UnknownIdentifier(
                 f"{quote(identifier)} is part of {len(partial):,} identifiers: "

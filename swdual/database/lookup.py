@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import UnknownIdentifier
-from swdual.io.text import nearest, quote
-from swdual.sequences.sequence import decode_header, first_word
+from swdual.io.text import TITLE_SEPARATOR, nearest, quote
+from swdual.sequences.sequence import decode_header, identifiers, split_headers
 
 CHUNK_BYTES = 4 << 20
 """Bytes of header lines that are searched together."""
@@ -28,7 +28,7 @@ Others are found by a hash of each identifier, for which Numba is loaded."""
 MAX_SUGGESTIONS = 3
 """Identifiers that an error names because they resemble one that does not exist."""
 
-_BEFORE_A_PART = b"| \t"
+_BEFORE_A_PART = b"| \t" + TITLE_SEPARATOR.encode()
 
 _VERSION = re.compile(r"\.[0-9]+\Z")
 
@@ -110,9 +110,9 @@ class Matches(NamedTuple):
     Parameters
     ----------
     exact
-        Records with this identifier.
+        Records with this identifier. A record has one for each of its titles.
     partial
-        Records whose identifier has it as a part: see `is_part`.
+        Records with an identifier that has it as a part: see `is_part`.
     """
 
     exact: list[int]
@@ -168,10 +168,10 @@ def find_records(words: Iterable[str], names: Names) -> dict[str, Matches]:
     if sought:
         few = len(sought) <= MAX_SCANS and min(map(len, sought)) >= MIN_SCAN_LETTERS
         for record, word in (_by_bytes if few else _by_hash)(sought, names):
-            identifier = first_word(names.header(record))
-            if identifier == word:
+            own = identifiers(names.header(record))
+            if word in own:
                 exact[word].add(record)
-            elif is_part(word, identifier):
+            elif any(is_part(word, each) for each in own):
                 partial[word].add(record)
     return {word: Matches(sorted(exact[word]), sorted(partial[word])) for word in wanted}
 
@@ -190,11 +190,11 @@ def similar_identifiers(word: str, names: Names) -> list[str]:
         starts, headers = _chunk(names, first, stop)
         for position in _occurrences(needle, headers.lower()):
             record = first + int(np.searchsorted(starts, position, "right")) - 1
-            identifier = first_word(names.header(record))
-            if word.lower() in identifier.lower() and identifier not in matches:
-                matches.append(identifier)
-            if len(matches) == MAX_SUGGESTIONS:
-                return matches
+            for identifier in identifiers(names.header(record)):
+                if word.lower() in identifier.lower() and identifier not in matches:
+                    matches.append(identifier)
+                if len(matches) == MAX_SUGGESTIONS:
+                    return matches
     return matches
 
 
@@ -222,13 +222,14 @@ def _by_hash(words: list[str], names: Names) -> Iterator[tuple[int, str]]:
     order = np.argsort(hashes, kind="stable")
     for first, stop in names.chunks():
         starts, headers = _chunk(names, first, stop)
-        ends = np.append(starts[1:], len(headers))
-        matches = find_hashes(np.frombuffer(headers, np.uint8), ends, hashes[order])
-        for record, position in matches.tolist():
+        text_of_chunk = np.frombuffer(headers, np.uint8)
+        ends, records = split_headers(text_of_chunk, np.append(starts[1:], len(headers)))
+        matches = find_hashes(text_of_chunk, ends, hashes[order])
+        for title, position in matches.tolist():
             for k in order[position:].tolist():
                 if hashes[k] != hashes[order[position]]:
                     break
-                yield first + record, needles[k][1]
+                yield first + int(records[title]), needles[k][1]
 
 
 def _chunk(names: Names, first: int, stop: int) -> tuple[NDArray[np.int64], bytes]:

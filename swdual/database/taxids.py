@@ -2,7 +2,7 @@
 
 A record has the ids that its source tells, as a database of BLAST does; or the id that its header
 line states: ``OX=9606`` in UniProt, ``TaxID=9606`` in UniRef. A table of accessions replaces them
-for the records that it names.
+for the records that it names. Each title of a record may have an id.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from swdual.database.writing import SectionWriter
 from swdual.errors import InputError
 from swdual.io.progress import progress_bar
 from swdual.io.text import pluralize, quote
-from swdual.sequences.sequence import Batch, Taxids, decode_header
+from swdual.sequences.sequence import Batch, Taxids, decode_header, split_headers
 from swdual.sequences.stream import (
     ReadFailure,
     Source,
@@ -165,13 +165,15 @@ class TaxidSpool:
         while data := offsets.read(8 * self._looked_up):
             ends = np.frombuffer(data, "<u8").astype(np.int64) - begin
             headers = np.frombuffer(names.read(int(ends[-1])), np.uint8)
-            found = find_accessions(headers, ends, table, progress=self._source.progress)
+            found = self._find(headers, ends, table)
             begin += int(ends[-1])
-            named += int(np.count_nonzero(found))
-            count += len(found)
-            for first in range(0, len(found), RECORDS_AT_ONCE):
-                some = found[first : first + RECORDS_AT_ONCE]
-                own_ends = np.frombuffer(old_ends.read(8 * len(some)), "<u8").astype(np.int64)
+            edges = np.concatenate(([0], found.ends))
+            named += int(np.count_nonzero(np.diff(edges)))
+            count += len(ends)
+            for first in range(0, len(ends), RECORDS_AT_ONCE):
+                here = edges[first : first + RECORDS_AT_ONCE + 1]
+                some = Taxids(found.values[here[0] : here[-1]], here[1:] - here[0])
+                own_ends = np.frombuffer(old_ends.read(8 * len(some.ends)), "<u8").astype(np.int64)
                 own = Taxids(
                     np.frombuffer(old_values.read(4 * (int(own_ends[-1]) - taken)), "<u4"),
                     own_ends - taken,
@@ -182,34 +184,53 @@ class TaxidSpool:
             one, many = f"of {count:,} records is not in it", f"of {count:,} records are not in it"
             logger.warning("%s: %s", source_name(table), pluralize(count - named, one, many))
 
+    def _find(self, headers: NDArray[np.uint8], ends: NDArray[np.int64], table: Source) -> Taxids:
+        """Return the ids that a table has for the titles of some records.
 
-def _replace_taxids(own: Taxids, found: NDArray[np.uint32]) -> Taxids:
+        Parameters
+        ----------
+        headers, ends
+            Header lines end to end, and (records,) where each ends.
+        table
+            The table, which is read once for some titles.
+        """
+        title_ends, records = split_headers(headers, ends)
+        parts, start = [], 0
+        for first in range(0, len(title_ends), self._looked_up):
+            some = title_ends[first : first + self._looked_up]
+            text = headers[start : some[-1]]
+            parts.append(find_accessions(text, some - start, table, progress=self._source.progress))
+            start = int(some[-1])
+        return Taxids.of(records, np.concatenate(parts), len(ends))
+
+
+def _replace_taxids(own: Taxids, found: Taxids) -> Taxids:
     """Return the ids of some records, with those that were found in their place."""
-    counts = np.diff(own.ends, prepend=0)
-    kept = np.repeat(found == 0, counts)
-    new_counts = np.where(found == 0, counts, 1)
-    ends = np.cumsum(new_counts)
-    values = np.empty(int(ends[-1]), np.uint32)
-    replaced = np.repeat(found != 0, new_counts)
-    values[replaced] = found[found != 0]
-    values[~replaced] = own.values[kept]
-    return Taxids(values, ends)
+    records = np.arange(len(own.ends))
+    counts, new_counts = (np.diff(each.ends, prepend=0) for each in (own, found))
+    kept = np.repeat(new_counts == 0, counts)
+    return Taxids.of(
+        np.concatenate((np.repeat(records, counts)[kept], np.repeat(records, new_counts))),
+        np.concatenate((own.values[kept], found.values)),
+        len(records),
+    )
 
 
 def read_header_taxids(batch: Batch) -> Taxids:
-    """Return the taxonomy ids that the header lines of some records state."""
+    """Return the taxonomy ids that the header lines of some records state, one for each title."""
     from swdual.database._taxids import read_organisms
 
-    found = np.empty(len(batch.header_ends), np.uint32)
-    read_organisms(np.frombuffer(batch.headers, np.uint8), batch.header_ends, found)
-    has_one = found != 0
-    return Taxids(found[has_one], np.cumsum(has_one))
+    headers = np.frombuffer(batch.headers, np.uint8)
+    ends, records = split_headers(headers, batch.header_ends)
+    found = np.empty(len(ends), np.uint32)
+    read_organisms(headers, ends, found)
+    return Taxids.of(records, found, len(batch.header_ends))
 
 
 def find_accessions(
     headers: NDArray[np.uint8], ends: NDArray[np.int64], table: Source, *, progress: bool = False
 ) -> NDArray[np.uint32]:
-    """Return (records,) the taxonomy ids that a table has for some records, or 0.
+    """Return (records,) the taxonomy ids that a table has for some records of one title, or 0.
 
     A row names a record by its identifier or, if that has bars, by the accession in it; and by
     these without their version, such as ``.1``. What names it more exactly is preferred. Words are

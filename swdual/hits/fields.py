@@ -31,7 +31,7 @@ from swdual.hits.taxa import (
     require_taxonomy,
 )
 from swdual.registry import unknown
-from swdual.sequences.sequence import first_word
+from swdual.sequences.sequence import first_word, identifiers, split_titles
 
 Kind = Literal["text", "whole", "real"]
 
@@ -155,7 +155,6 @@ _TARGET_ID = Field(
     "identifier of the target",
     lambda result: [first_word(title) for title in result.titles],
 )
-_TARGET_TITLE = Field("text", "header line of the target", lambda result: result.titles)
 _QUERY_ROW = Field("text", "aligned part of the query, with gaps", _rows(0), traced=True)
 _TARGET_ROW = Field("text", "aligned part of the target, with gaps", _rows(2), traced=True)
 _COVERAGE = Field(
@@ -172,7 +171,11 @@ FIELDS: dict[str, Field] = {
     "saccver": _TARGET_ID,
     "qacc": _QUERY_ID,
     "sacc": _TARGET_ID,
-    "sallseqid": _TARGET_ID,
+    "sallseqid": Field(
+        "text",
+        "all identifiers of the target, separated by ';'",
+        lambda result: [";".join(identifiers(title)) for title in result.titles],
+    ),
     "score": Field("whole", "raw score", lambda result: result.scores),
     "bitscore": Field("real", "bit score", lambda result: result.bits),
     "relscore": Field(
@@ -288,8 +291,16 @@ FIELDS: dict[str, Field] = {
         ],
     ),
     "qtitle": Field("text", "header line of the query", _repeat(lambda result: result.query.title)),
-    "stitle": _TARGET_TITLE,
-    "salltitles": _TARGET_TITLE,
+    "stitle": Field(
+        "text",
+        "header line of the target, the first title of several",
+        lambda result: [split_titles(title)[0] for title in result.titles],
+    ),
+    "salltitles": Field(
+        "text",
+        "all titles of the target, separated by '<>'",
+        lambda result: ["<>".join(split_titles(title)) for title in result.titles],
+    ),
     "qnum": Field(
         "whole",
         "number of the query in its file, from 1",

@@ -27,7 +27,7 @@ from swdual.io.text import pluralize, quote
 from swdual.profiles.query import find_positions, find_scores
 from swdual.runtime.keywords import require_numbers, suggest_names
 from swdual.sequences.frames import count_residues, find_reading_frames
-from swdual.sequences.sequence import Sequence, description, first_word
+from swdual.sequences.sequence import Sequence, description, first_word, identifiers
 from swdual.sequences.translation import translate
 from swdual.statistics.model import Statistics
 from swdual.version import __version__
@@ -151,13 +151,14 @@ class QueryResult(SequenceOf[Hit]):
             return [self[k] for k in range(*hit.indices(len(self)))]
         if isinstance(hit, str):
             what = f"hit of query {quote(self.query.id)} with the identifier"
-            return Hit(self, find_index(hit, self.target_ids, what))
+            names, places = self._names
+            return Hit(self, places[find_index(hit, names, what)])
         return Hit(self, range(len(self))[hit])
 
     def __contains__(self, hit: object) -> bool:
         """Return whether a target with this identifier was hit, or this hit is one of them."""
         if isinstance(hit, str):
-            return hit in self.target_ids
+            return hit in self._names[0]
         return any(each == hit for each in self)
 
     if not TYPE_CHECKING:  # else type checkers would take any name for an attribute
@@ -184,6 +185,13 @@ class QueryResult(SequenceOf[Hit]):
     def target_ids(self) -> list[str]:
         """Identifiers of the targets."""
         return [first_word(title) for title in self.titles]
+
+    @property
+    def _names(self) -> tuple[list[str], list[int]]:
+        """The identifiers of all titles of the targets, and the index of the hit of each."""
+        own = [identifiers(title) for title in self.titles]
+        places = [k for k, names in enumerate(own) for _ in names]
+        return [name for names in own for name in names], places
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, QueryResult):

@@ -13,6 +13,9 @@ NEAR = 0.7
 
 SUFFIXES = ("", "k", "m", "g")
 
+TITLE_SEPARATOR = "\x01"
+"""Ctrl-A: NCBI's files have it between the titles of a record that was several before."""
+
 _SIZE = re.compile(r"(0{0,9}[1-9][0-9]{0,17})([kmg]?)", re.ASCII | re.IGNORECASE)
 
 _WORD = re.compile(r"[^\W_]+")
@@ -28,7 +31,8 @@ def sanitize(text: str, tab: str = " ") -> str:
     r"""Return a text that is safe to print on one line.
 
     Tabs become spaces, and other control characters '?'. Names of files that are not UTF-8 contain
-    halves of characters, which become '?', too.
+    halves of characters, which become '?', too. Titles of one record are joined by ' >', as BLAST
+    joins them.
 
     Parameters
     ----------
@@ -37,9 +41,12 @@ def sanitize(text: str, tab: str = " ") -> str:
 
     >>> sanitize("a\tb \x1b[31mred")
     'a b ?[31mred'
+    >>> sanitize("A1 one\x01B1 two")
+    'A1 one >B1 two'
     """
     if text.isprintable():
         return text
+    text = text.replace(TITLE_SEPARATOR, " >")
     return tab.join(_CONTROL.sub("?", part) for part in text.split("\t"))
 
 

@@ -9,6 +9,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.io.text import TITLE_SEPARATOR, sanitize
 from swdual.sequences.alphabet import ALIGNMENT, PAD, PROTEIN, Alphabet, raise_case
 
 LINE_LETTERS = 60
@@ -25,7 +26,7 @@ class Sequence:
     Parameters
     ----------
     title
-        The whole header line.
+        The whole header line: see `split_titles`.
     codes
         The code of each residue.
     alphabet
@@ -128,6 +129,24 @@ class Taxids(NamedTuple):
     values: NDArray[np.uint32]
     ends: NDArray[np.int64]
 
+    @classmethod
+    def of(cls, records: NDArray[np.int64], values: NDArray[np.uint32], count: int) -> Self:
+        """Return the ids of some records, each once.
+
+        Parameters
+        ----------
+        records, values
+            Numbers of records, and an id of each; 0 is none.
+        count
+            Number of all records.
+        """
+        known = values != 0
+        keys = np.sort(records[known].astype(np.int64) << 32 | values[known])
+        # Not np.unique: NumPy's functions of sets import its masked arrays, which take 15 ms.
+        keys = keys[np.diff(keys, prepend=-1) != 0]
+        counts = np.bincount(keys >> 32, minlength=count)
+        return cls((keys & 0xFFFFFFFF).astype(np.uint32), np.cumsum(counts))
+
 
 class Batch(NamedTuple):
     """Consecutive records.
@@ -196,8 +215,55 @@ def first_word(title: str) -> str:
     >>> first_word("sp|P02232|LGB1_VICFA Leghemoglobin-1")
     'sp|P02232|LGB1_VICFA'
     """
-    words = title.split(maxsplit=1)
+    words = title.replace(TITLE_SEPARATOR, " ").split(maxsplit=1)
     return words[0] if words else ""
+
+
+def split_titles(title: str) -> list[str]:
+    r"""Return the titles in a header line: NCBI's nr has one for each record of the same sequence.
+
+    >>> split_titles("WP_1.1 protein A\x01XP_2.1 protein B"), split_titles("t1 one >2")
+    (['WP_1.1 protein A', 'XP_2.1 protein B'], ['t1 one >2'])
+    """
+    if TITLE_SEPARATOR not in title:
+        return [title]
+    titles = [each.strip() for each in title.split(TITLE_SEPARATOR)]
+    return [each for each in titles if each] or [""]
+
+
+def identifiers(title: str) -> list[str]:
+    r"""Return the identifiers in a header line, one for each title.
+
+    >>> identifiers("WP_1.1 protein A\x01XP_2.1 protein B")
+    ['WP_1.1', 'XP_2.1']
+    """
+    return [first_word(each) for each in split_titles(title)]
+
+
+def clean_header(title: str) -> str:
+    """Return a header line that is safe to write, and means the same when it is read again."""
+    return TITLE_SEPARATOR.join(sanitize(each, "\t") for each in split_titles(title))
+
+
+def split_headers(
+    headers: NDArray[np.uint8], ends: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return where each title in some header lines ends, and the record that it belongs to.
+
+    Parameters
+    ----------
+    headers, ends
+        Header lines end to end, and (records,) where each ends.
+    """
+    records = np.arange(len(ends))
+    inner = np.flatnonzero(headers == ord(TITLE_SEPARATOR)) + 1
+    if not len(inner):
+        return ends, records
+    inner = inner[ends[np.searchsorted(ends, inner)] != inner]
+    every = np.concatenate((ends, inner))
+    order = np.argsort(every, kind="stable")
+    owners = np.concatenate((records, np.searchsorted(ends, inner, side="right")))
+    return every[order], owners[order]
 
 
 def description(title: str) -> str:
@@ -206,8 +272,9 @@ def description(title: str) -> str:
     >>> description("t1  one of two"), description("t1")
     ('one of two', '')
     """
+    title, *others = split_titles(title)
     words = title.split(maxsplit=1)
-    return words[1] if len(words) > 1 else ""
+    return TITLE_SEPARATOR.join([words[1] if len(words) > 1 else "", *others])
 
 
 def decode_header(header: bytes) -> str:

@@ -18,7 +18,7 @@ from swdual.database.lookup import Matches, Names, find_records, is_part, simila
 from swdual.database.makedb import makedb
 from swdual.errors import DatabaseError, InputError, UnknownIdentifier
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
-from swdual.sequences.sequence import Sequence, batch_of, first_word
+from swdual.sequences.sequence import Sequence, batch_of
 
 TITLES = (
     "sp|P01008.1|ANT3_HUMAN Antithrombin-III OS=Homo sapiens",
@@ -154,15 +154,21 @@ def test_a_record_itself_can_be_looked_for(database):
 
 WORD = st.text("ab1.|", min_size=1, max_size=6)
 TITLE = st.tuples(WORD, st.sampled_from(["", " ", " ab", "\tb|a 1", " a.1|b"])).map("".join)
+TITLES_OF_RECORD = st.lists(TITLE, min_size=1, max_size=3).map("\x01".join)
 
 
 def by_definition(words, titles):
     """Return what the lookup should: one record and one word after the other."""
-    identifiers = [first_word(title) for title in titles]
+    own = [[each.split()[0] for each in title.split("\x01")] for title in titles]
+    exact = {word: [k for k, names in enumerate(own) if word in names] for word in words}
     return {
         word: Matches(
-            [k for k, each in enumerate(identifiers) if each == word],
-            [k for k, each in enumerate(identifiers) if each != word and is_part(word, each)],
+            exact[word],
+            [
+                k
+                for k, names in enumerate(own)
+                if k not in exact[word] and any(is_part(word, each) for each in names)
+            ],
         )
         for word in words
         if word
@@ -170,9 +176,13 @@ def by_definition(words, titles):
 
 
 @examples(200)
-@given(st.lists(TITLE, min_size=1, max_size=12), st.lists(WORD, max_size=8), st.integers(1, 40))
+@given(
+    st.lists(TITLES_OF_RECORD, min_size=1, max_size=12),
+    st.lists(WORD, max_size=8),
+    st.integers(1, 40),
+)
 def test_every_way_finds_what_the_definition_says(titles, words, chunk_bytes):
-    """By bytes and by hashes, in pieces of any size."""
+    """By bytes and by hashes, in pieces of any size; by the identifier of any title."""
     names, expected = names_of(titles), by_definition(words, titles)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(lookup, "CHUNK_BYTES", chunk_bytes)

@@ -28,7 +28,9 @@ _REVIEWED, _UNREVIEWED, _OF_DATABASE = tuple(b"sp|"), tuple(b"tr|"), tuple(b"gnl
 _TAG, _LIMIT, _OPEN = 0, 1, 2
 """Columns of the stack: tag of an element; where it ends at the latest; whether zeros end it."""
 
-_SPACE, _DOT, _GREATER, _UNDERSCORE, _U, _BAR = 32, 46, 62, 95, 117, 124
+_SPACE, _DOT, _UNDERSCORE, _U, _BAR = 32, 46, 95, 117, 124
+_SEPARATOR = 1
+"""Ctrl-A, which the FASTA files of such databases have between the titles of a record."""
 
 
 @native
@@ -267,11 +269,10 @@ def read_deflines(
                             for column in range(3):
                                 best[field, column] = found[field, column]
                 elif depth == 1:
-                    if lines > 0:
-                        if written > begin and headers[written - 1] != _SPACE:
-                            headers[written] = _SPACE
-                            written += 1
-                        headers[written] = _GREATER
+                    while written > begin and headers[written - 1] == _SPACE:
+                        written -= 1
+                    if written > begin:
+                        headers[written] = _SEPARATOR
                         written += 1
                     lines += 1
                     if best_rank < 9:

@@ -340,9 +340,7 @@ def _sort_taxids(taxids: NDArray[np.uint32], ends: Offsets) -> Taxids | None:
     if total == 0:
         return None
     records = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
-    keys = np.unique(records << 32 | taxids[:total])
-    counts = np.bincount(keys >> 32, minlength=len(ends))
-    return Taxids((keys & 0xFFFFFFFF).astype(np.uint32), np.cumsum(counts))
+    return Taxids.of(records, taxids[:total], len(ends))
 
 
 def mask_name(description: str) -> str:

@@ -175,7 +175,7 @@ def test_identifiers_are_those_of_the_kind(tmp_path, is_open):
 
 
 def test_several_definition_lines_are_one_header(tmp_path):
-    """As blastdbcmd joins them; a line without a title is its identifier alone."""
+    """With Ctrl-A, as in NCBI's FASTA files; a line without a title is its identifier alone."""
     one, two = other.accession(4, "AAA1", 1), other.accession(9, "NP_2", 3)
     headers = [
         other.header(other.defline("one [x]", one), other.defline("two", other.gi(9), two)),
@@ -183,7 +183,7 @@ def test_several_definition_lines_are_one_header(tmp_path):
     ]
     path = other.write_files(tmp_path / "db", other.blast_files(headers, ["MKV", "MK"]))
     titles = [title for title, _ in records_of(path)]
-    assert titles == ["AAA1.1 one [x] >NP_2.3 two", "AAA1.1 >NP_2.3 two >NP_2.3"]
+    assert titles == ["AAA1.1 one [x]\x01NP_2.3 two", "AAA1.1\x01NP_2.3 two\x01NP_2.3"]
 
 
 @pytest.mark.parametrize(("version", "leaves"), [(5, [7, 2**31]), (4, [])])
@@ -551,7 +551,7 @@ WITH_BARS = {
 
 def printed_by_blastdbcmd(path):
     """Return titles, with bars in identifiers, and letters, as blastdbcmd prints them."""
-    text = blast("blastdbcmd", "-db", path, "-entry", "all", "-outfmt", "%f")
+    text = blast("blastdbcmd", "-db", path, "-entry", "all", "-outfmt", "%f", "-ctrl_a")
     records = []
     for record in text.split("\n>"):
         title, rest = record.split("\n", 1)
