@@ -143,7 +143,8 @@ def _refuse_several(entries: list[str], path: str | os.PathLike[str]) -> None:
 
 def _skip_annotations(rows: list[_Row], path: str | os.PathLike[str]) -> list[_Row]:
     """Return the rows that are sequences; the log names the others."""
-    kept, skipped = [], []
+    kept: list[_Row] = []
+    skipped: list[_Row] = []
     for row in rows:
         (skipped if _ANNOTATION.match(row.title) else kept).append(row)
     if skipped:
