@@ -33,6 +33,15 @@ Column = Sequence[Any] | NDArray[Any]
 NUMBERS = {"0": "pairwise", "5": "xml", "6": "tabular", "7": "commented", "10": "csv", "17": "sam"}
 """BLAST's numbers of the formats."""
 
+REPLACED = {
+    **dict.fromkeys("1234", "0 (pairwise), or in a report (html) the alignments as A3M"),
+    **dict.fromkeys(("8", "9", "11"), "json or parquet, which swdual convert turns into others"),
+    **dict.fromkeys(("12", "13", "15"), "json, one object a hit"),
+    **dict.fromkeys(("14", "16"), "5 (xml), BLAST's older XML"),
+    "18": "lca, or 6 with the fields staxids, sscinames and slineage",
+}
+"""BLAST's numbers of formats that we lack, and what to take instead."""
+
 SYNONYMS = {**NUMBERS, "tsv": "tabular", "102": "lca"}
 """All other names of the formats."""
 
@@ -217,6 +226,19 @@ def parse_format(text: str) -> ChosenFormat:
 
     Raises
     ------
+def load_format(name: str) -> Format:
+    """Return the module of a format, by its name or BLAST's number.
+
+    Raises
+    ------
+    InputError
+        If there is none; the message names the nearest, or what to take instead.
+    """
+    if name in REPLACED:
+        raise InputError(f"swdual lacks BLAST's format {name}; take {REPLACED[name]}")
+    return cast(Format, registry.load("swdual.formats", full_name(name)))
+
+
     InputError
         If there is no such format or field; the message names the nearest.
 
@@ -231,9 +253,9 @@ def parse_format(text: str) -> ChosenFormat:
     name, *names = text.replace(",", " ").split() or [""]
     name = name.lower()
     known = registry.available("swdual.formats")
-    if full_name(name) not in known:
+    if name not in REPLACED and full_name(name) not in known:
         raise InputError(registry.unknown("format", name, [*SYNONYMS, *known]))
-    module = cast(Format, registry.load("swdual.formats", full_name(name)))
+    module = load_format(name)
     if names and not module.FIELDS:
         raise InputError(f"format {name} has no fields to choose, but {' '.join(names)} was given")
     return ChosenFormat(module, parse_fields(names or module.FIELDS))

@@ -286,11 +286,22 @@ def test_a_format_says_whether_it_needs_alignments():
 
 
 @pytest.mark.parametrize(
+@pytest.mark.parametrize("number", range(19))
+def test_every_format_of_blast_is_known_or_has_a_substitute(number):
+    """Each number of its manual; what is named instead is a format of ours."""
+    if str(number) in NUMBERS:
+        return
+    for text in (str(number), f"{number} std"):
+        with pytest.raises(InputError, match=f"lacks BLAST's format {number}; take ") as error:
+            parse_format(text)
+        assert is_format(error.value.message.partition("take ")[2].split()[0].strip(","))
+
+
     ("text", "message"),
     [
         ("tabula", "unknown format 'tabula'; did you mean tabular[?]"),
         ("jsn", "unknown format 'jsn'; did you mean json.*[?]"),
-        ("8", "unknown format '8'"),
+        ("19", "unknown format '19'"),
         ("", "unknown format ''"),
         ("   ", "unknown format ''"),
         ("_x", "unknown format '_x'"),
