@@ -57,6 +57,9 @@ REPORT_ALIGNMENTS = 500
 NOTHING = "NA"
 """What a table of text shows where there is no value."""
 
+BLAST_NOTHING = {"qcovus": "N/A"}
+"""The same for fields of which BLAST shows it."""
+
 
 _SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -329,7 +332,8 @@ def print_column(field: str, column: Column, tab: str = " ") -> list[str]:
     if kind == "whole":
         return [NOTHING if value is None else str(value) for value in values]
     as_text = as_text or repr
-    return [NOTHING if value is None or math.isnan(value) else as_text(value) for value in values]
+    nothing = BLAST_NOTHING.get(field, NOTHING)
+    return [nothing if value is None or math.isnan(value) else as_text(value) for value in values]
 
 
 def print_evalue(evalue: float) -> str:
@@ -375,6 +379,7 @@ _PRINTED: dict[str, Callable[[float], str]] = {
     "qcovhsp": print_coverage,
     "qcovs": print_coverage,
     "scovhsp": "{:.1f}".format,
+    "qcovus": print_coverage,
     "lambda_ratio": "{:.4f}".format,
     "relscore": "{:.4f}".format,
 }

@@ -98,6 +98,27 @@ class Tracebacks(NamedTuple):
         """Return the operations of one alignment as SAM writes them, such as 10M2D7M."""
         return "".join(f"{run >> 4}{LETTERS[run & 15]}" for run in self.runs_of(k).tolist())
 
+    def pairs(self, k: int, strand: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return the places in the query and in the target that one alignment pairs, from 0.
+
+        Parameters
+        ----------
+        k, strand
+            The alignment, and -1 if the query aligns with the target's other strand.
+        """
+        query = self.column("query_starts")[k]
+        target = self.column("target_starts" if strand > 0 else "target_ends")[k] - (strand < 0)
+        ours, theirs = [], []
+        for run in self.runs_of(k).tolist():
+            length, operation = run >> 4, run & 15
+            if operation == PAIR:
+                ours.append(np.arange(query, query + length))
+                theirs.append(np.arange(target, target + strand * length, strand))
+            query += length * (operation != TARGET_ONLY)
+            target += strand * length * (operation != QUERY_ONLY)
+        nothing = np.empty(0, np.int64)
+        return np.concatenate([nothing, *ours]), np.concatenate([nothing, *theirs])
+
     def take(self, indices: NDArray[np.int64]) -> Tracebacks:
         """Return some of the alignments, in the order of `indices`."""
         counts = np.diff(self.run_starts)[indices]

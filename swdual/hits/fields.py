@@ -87,6 +87,32 @@ def _count_covered(result: QueryResult) -> NDArray[np.int64]:
     return covered[hits] if rows is result else covered
 
 
+def _count_uniquely_covered(result: QueryResult) -> NDArray[np.float64]:
+    """Return how many residues of the query each hit covers, if the target's count once.
+
+    As in BLAST, this is the query beside those parts of the target that no better alignment of the
+    hit has, and known of nucleotides only.
+    """
+    rows = result.per_alignment()
+    if not _compares_nucleotides(result):
+        return np.full(len(result), np.nan)
+    if rows.row_hits is None:
+        return _span(rows.tracebacks, "query").astype(np.float64)
+    _, hits = np.unique(rows.row_hits, return_inverse=True)
+    covered = np.zeros(hits.max(initial=-1) + 1)
+    last, ours, theirs = -1, np.empty(0, np.int64), np.empty(0, np.int64)
+    for row in range(len(rows)):
+        if hits[row] != last:
+            last, ours, theirs = hits[row], ours[:0], theirs[:0]
+        query, target = rows.tracebacks.pairs(row, int(rows.shown_frames[1][row]))
+        new = ~np.isin(target, theirs)
+        ends = np.flatnonzero(np.diff(np.concatenate(([0], new, [0]))))
+        parts = [np.arange(query[a], query[b - 1] + 1) for a, b in ends.reshape(-1, 2).tolist()]
+        ours, theirs = np.unique(np.concatenate([ours, *parts])), np.append(theirs, target[new])
+        covered[last] = len(ours)
+    return covered[hits] if rows is result else covered
+
+
 def _bound(side: str, edge: str, other: str) -> Callable[[QueryResult], NDArray[np.int64]]:
     """Return where the alignment begins or ends in a sequence, read along its frame.
 
@@ -155,6 +181,12 @@ _TARGET_ID = Field(
     "identifier of the target",
     lambda result: [first_word(title) for title in result.titles],
 )
+_ALL_TARGET_IDS = Field(
+    "text",
+    "all identifiers of the target, separated by ';'",
+    lambda result: [";".join(identifiers(title)) for title in result.titles],
+)
+_GI = Field("whole", "GI number: 0, as NCBI ended them", _repeat(lambda _: 0))
 _QUERY_ROW = Field("text", "aligned part of the query, with gaps", _rows(0), traced=True)
 _TARGET_ROW = Field("text", "aligned part of the target, with gaps", _rows(2), traced=True)
 _COVERAGE = Field(
@@ -171,10 +203,12 @@ FIELDS: dict[str, Field] = {
     "saccver": _TARGET_ID,
     "qacc": _QUERY_ID,
     "sacc": _TARGET_ID,
-    "sallseqid": Field(
-        "text",
-        "all identifiers of the target, separated by ';'",
-        lambda result: [";".join(identifiers(title)) for title in result.titles],
+    "sallseqid": _ALL_TARGET_IDS,
+    "sallacc": _ALL_TARGET_IDS,
+    "qgi": _GI,
+    "sgi": _GI,
+    "sallgi": Field(
+        "text", "GI numbers of the target: 0, as NCBI ended them", _repeat(lambda _: "0")
     ),
     "score": Field("whole", "raw score", lambda result: result.scores),
     "bitscore": Field("real", "bit score", lambda result: result.bits),
@@ -234,6 +268,12 @@ FIELDS: dict[str, Field] = {
         "real",
         "percentage of the query in all alignments with the target",
         lambda result: _percent(_count_covered(result), len(result.query.codes)),
+        traced=True,
+    ),
+    "qcovus": Field(
+        "real",
+        "qcovs where no part of the target counts twice; nucleotides only",
+        lambda result: 100.0 * _count_uniquely_covered(result) / len(result.query.codes),
         traced=True,
     ),
     "scovhsp": Field(

@@ -381,3 +381,21 @@ def test_frames_of_targets_of_nearly_equal_lengths_are_aligned_apart(monkeypatch
         (alone,) = swdual.search(query, {hit.id: targets[hit.id]}, **options)[0]
         assert [str(x) for x in hit.alignments] == [str(x) for x in alone.alignments]
         assert len(hit.alignments) > 1
+
+
+def test_coverages_by_several_alignments_are_those_of_blastn():
+    """`qcovs`, and `qcovus`, for which parts of the target count once, on both strands."""
+    folder = GOLDEN / "foreign"
+    found = swdual.search(
+        *(folder / "coverage_query.fasta", folder / "coverage_targets.fasta"),
+        **{"max_hsps": 0, "evalue": 1e-5, "task": "blastn", "mask": "none"},
+    )
+    fields = "qaccver saccver qstart qend sstart send qcovs qcovus"
+    rows = [
+        "\t".join(map(str, row[:-2])) + f"\t{print_coverage(row[-2])}\t{print_coverage(row[-1])}"
+        for result in found
+        for row in zip(*columns(result.per_alignment(), fields.split()), strict=True)
+    ]
+    assert rows == (folder / "blastn_coverage.txt").read_text().splitlines()
+    hits = [round(value) for value in columns(found[0], ["qcovus"])[0]]
+    assert hits == [52, 54, 32]
