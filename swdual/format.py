@@ -3,8 +3,8 @@
 A module in ``swdual.formats`` is chosen by its name or by BLAST's number. It has
 ``write(results, stream, fields, *, header)``, and `FIELDS`: the fields it shows unless others are
 named. Empty `FIELDS` stand for a fixed layout, for which alignments are always computed, unless the
-module says ``ALIGNED = False``. A format that can be converted also has `write_table` and
-`read_table`.
+module says ``ALIGNED = False``. `STD` are the fields that ``std`` stands for, if not `STANDARD`. A
+format that can be converted also has `write_table` and `read_table`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from swdual import registry
 from swdual.errors import InputError
-from swdual.hits.fields import FIELDS, Kind, columns, needs_alignment, parse_fields
+from swdual.hits.fields import FIELDS, STANDARD, Kind, columns, needs_alignment, parse_fields
 from swdual.hits.fields import check_taxonomy as check_fields_taxonomy
 from swdual.hits.query_result import QueryResult
 from swdual.hits.search_parameters import SearchParameters
@@ -261,7 +261,8 @@ def load_format(name: str) -> Format:
     module = load_format(name)
     if names and not module.FIELDS:
         raise InputError(f"format {name} has no fields to choose, but {' '.join(names)} was given")
-    return ChosenFormat(module, parse_fields(names or module.FIELDS))
+    standard = getattr(module, "STD", STANDARD)
+    return ChosenFormat(module, parse_fields(names or module.FIELDS, standard))
 
 
 def make_table(results: Iterable[QueryResult], fields: Sequence[str]) -> Table:

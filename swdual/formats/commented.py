@@ -11,14 +11,14 @@ from typing import IO, NamedTuple
 from swdual.errors import InputError
 from swdual.format import Table, print_column
 from swdual.formats._text import MAX_ROW_LENGTH, check_named, read_chunks
-from swdual.hits.fields import STANDARD, columns
+from swdual.hits.fields import BLAST_STANDARD, STANDARD, columns
 from swdual.hits.query_result import QueryResult
 from swdual.io.input import read_lines
 from swdual.io.output import Output, Utf8
 from swdual.io.text import pluralize, sanitize
 from swdual.version import __version__
 
-FIELDS = STANDARD
+FIELDS = STD = BLAST_STANDARD
 
 NAMES = {
     "qseqid": "query id",

@@ -429,10 +429,13 @@ FIELDS: dict[str, Field] = {
 """Every field, by its name."""
 
 STANDARD = (
-    *("qaccver", "saccver", "pident", "length", "mismatch", "gapopen"),
+    *("qseqid", "sseqid", "pident", "length", "mismatch", "gapopen"),
     *("qstart", "qend", "sstart", "send", "evalue", "bitscore"),
 )
 """BLAST's twelve columns, which `std` stands for."""
+
+BLAST_STANDARD = ("qaccver", "saccver", *STANDARD[2:])
+"""The same columns, as BLAST's manual and the comments of its format 7 name them."""
 
 DATA = (
     *("qseqid", "sseqid", "rank", "score", "bitscore", "evalue", "log10_evalue"),
@@ -453,8 +456,15 @@ BLAST_NAMES = ("sblastname", "sblastnames")
 """BLAST's fields with names of groups that NCBI's taxdump does not have."""
 
 
-def parse_fields(names: str | Sequence[str]) -> tuple[str, ...]:
+def parse_fields(names: str | Sequence[str], standard: Sequence[str] = STANDARD) -> tuple[str, ...]:
     """Return names of fields, given one by one or as words of a text; `std` stands for twelve.
+
+    Parameters
+    ----------
+    names
+        The names.
+    standard
+        What `std` stands for.
 
     Raises
     ------
@@ -473,8 +483,19 @@ def parse_fields(names: str | Sequence[str]) -> tuple[str, ...]:
             )
         if name != "std" and name not in FIELDS:
             raise InputError(unknown("field", name, [*FIELDS, "std"]))
-        chosen += STANDARD if name == "std" else [name]
+        chosen += standard if name == "std" else [name]
     return tuple(chosen)
+
+
+def standardize(names: Sequence[str]) -> tuple[str, ...]:
+    """Return names of columns; if BLAST's twelve are the first, as `STANDARD` names them.
+
+    >>> standardize((*BLAST_STANDARD, "score"))[:2], standardize(["qaccver", "score"])
+    (('qseqid', 'sseqid'), ('qaccver', 'score'))
+    """
+    if tuple(names[: len(STANDARD)]) == BLAST_STANDARD:
+        return (*STANDARD, *names[len(STANDARD) :])
+    return tuple(names)
 
 
 def check_fields(names: Sequence[str]) -> tuple[str, ...]:

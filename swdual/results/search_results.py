@@ -18,7 +18,14 @@ from swdual.errors import InputError
 from swdual.format import REPORT_ALIGNMENTS, is_format, parse_format
 from swdual.formats._arrow import add_metadata, import_arrow, make_batches, make_schema
 from swdual.hits.adjustment_counts import AdjustmentCounts
-from swdual.hits.fields import DATA, FIELDS, check_fields, columns, parse_fields
+from swdual.hits.fields import (
+    DATA,
+    FIELDS,
+    check_fields,
+    columns,
+    parse_fields,
+    standardize,
+)
 from swdual.hits.query_result import QueryResult
 from swdual.hits.search_parameters import SearchParameters
 from swdual.hits.shown import hits_table
@@ -343,7 +350,7 @@ class SearchResults:
     def _fields(self, fields: str | SequenceOf[str] | None) -> tuple[str, ...]:
         if fields is not None:
             if isinstance(fields, str) and is_format(fields.split(maxsplit=1)[0]):
-                fields = parse_format(fields).fields
+                fields = standardize(parse_format(fields).fields)
             return tuple(dict.fromkeys(parse_fields(fields)))
         aligned = all(query.traced is not None for query in self)
         return tuple(name for name in DATA if aligned or not FIELDS[name].traced)

@@ -147,7 +147,7 @@ def test_the_default_output_is_blasts_twelve_columns(run):
     """Names, identity, lengths, places and statistics, in BLAST's order; --header names them."""
     header, *lines = run("search", "q.fa", "t.fa", "--header").out.splitlines()
     assert header.split("\t") == [
-        "qaccver", "saccver", "pident", "length", "mismatch", "gapopen",
+        "qseqid", "sseqid", "pident", "length", "mismatch", "gapopen",
         "qstart", "qend", "sstart", "send", "evalue", "bitscore",
     ]  # fmt: skip
     assert [line.split("\t")[:10] for line in lines[:2]] == [

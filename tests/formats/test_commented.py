@@ -14,7 +14,7 @@ from support.formats import PLAIN_FIELDS
 from swdual.api import search
 from swdual.errors import InputError
 from swdual.formats import commented, tabular
-from swdual.hits.fields import FIELDS, STANDARD
+from swdual.hits.fields import BLAST_STANDARD, FIELDS, STANDARD
 from swdual.io.output import Output
 from swdual.version import __version__
 
@@ -25,7 +25,7 @@ OTHER_STRAND = GENE[::-1].translate(str.maketrans("ACGT", "TGCA"))
 COMPLETE = ("qseqid", "sseqid", "qlen", "slen", "score", "qstart", "qend", "sstart", "send", "btop")
 
 
-def written(results, fields=STANDARD):
+def written(results, fields=BLAST_STANDARD):
     stream = io.BytesIO()
     commented.write(results, Output(stream, "memory"), fields, header=False)
     return stream.getvalue().decode()
@@ -221,7 +221,7 @@ def test_results_are_written_one_by_one(proteins):
             assert stream.getvalue().count(b" hits found\n") == number
             yield result
 
-    commented.write(iter_hits(), Output(stream, "memory"), STANDARD, header=True)
+    commented.write(iter_hits(), Output(stream, "memory"), BLAST_STANDARD, header=True)
     assert stream.getvalue().decode() == written(proteins)
 
 

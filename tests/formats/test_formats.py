@@ -26,7 +26,7 @@ from swdual.format import (
     print_column,
     print_evalue,
 )
-from swdual.hits.fields import DATA, FIELDS, STANDARD, columns
+from swdual.hits.fields import BLAST_STANDARD, DATA, FIELDS, STANDARD, columns
 from swdual.io.output import Output
 
 AWKWARD = 'tab\there, "quoted", comma; back\\slash é 漢 \U0001f9ec <b>&amp;'
@@ -256,9 +256,10 @@ def test_a_format_is_chosen_by_name_or_by_blasts_number():
         assert fields == module.FIELDS
     for name in ("6", "7", "10", *TABLES):
         assert parse_format(f" {name}  rank   score ")[1] == ("rank", "score")
-        assert parse_format(f"{name} qlen std slen")[1] == ("qlen", *STANDARD, "slen")
-    for name in ("6", "7", "10"):
-        assert parse_format(name)[1] == STANDARD
+        standard = BLAST_STANDARD if name in ("7", "commented") else STANDARD
+        assert parse_format(f"{name} qlen std slen")[1] == ("qlen", *standard, "slen")
+    assert parse_format("6")[1] == parse_format("10")[1] == STANDARD
+    assert parse_format("7")[1] == BLAST_STANDARD
     for name in ("jsonl", "arrow", "parquet"):
         assert parse_format(name)[1] == DATA
 

@@ -39,7 +39,7 @@ def write_table(path, length):
     results = swdual.search(queries, proteins, evalue=10, **options)
     rows = results.to_pandas("std")
     own = {title.split()[0]: words(sequence, length) for title, sequence in proteins}
-    shares = [bool(own[a] & own[b]) for a, b in zip(rows.qaccver, rows.saccver, strict=True)]
+    shares = [bool(own[a] & own[b]) for a, b in zip(rows.qseqid, rows.sseqid, strict=True)]
     rows[shares].to_csv(path, sep="\t", header=False, index=False)
 
 
