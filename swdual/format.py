@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import IO, Any, NamedTuple, Protocol, cast
 
 import numpy as np
@@ -68,13 +68,15 @@ class Table(NamedTuple):
     """Rows in chunks of columns; a column holds texts, whole numbers or real numbers.
 
     Of a file of text, `lines` has the line of each row that was read so far, and `comments` what is
-    above the first row.
+    above the first row. `without_hits` has the queries that the part that was read lists without a
+    hit.
     """
 
     fields: tuple[str, ...]
     chunks: Iterator[list[Column]]
     lines: Sequence[int] = ()
     comments: Sequence[str] = ()
+    without_hits: Collection[str] = ()
 
 
 class Format(Protocol):
@@ -137,7 +139,7 @@ class TableFormat(Format, Protocol):
         name
             Name of the file, for messages.
         fields
-            Names of the fields, for formats of text: empty for those that the file names, or else
+            Names of the columns, for formats of text: empty for those that the file names, or else
             BLAST's twelve. The other formats name their fields, and do not take it.
 
         Raises
@@ -224,11 +226,6 @@ def is_format(name: str) -> bool:
     return full_name(name) in registry.available("swdual.formats")
 
 
-def parse_format(text: str) -> ChosenFormat:
-    """Return the format and the fields that ``-f`` names, such as "6 qseqid sseqid score".
-
-    Raises
-    ------
 def load_format(name: str) -> Format:
     """Return the module of a format, by its name or BLAST's number.
 
@@ -242,6 +239,11 @@ def load_format(name: str) -> Format:
     return cast(Format, registry.load("swdual.formats", full_name(name)))
 
 
+def parse_format(text: str) -> ChosenFormat:
+    """Return the format and the fields that ``-f`` names, such as "6 qseqid sseqid score".
+
+    Raises
+    ------
     InputError
         If there is no such format or field; the message names the nearest.
 
@@ -302,7 +304,7 @@ def check_value(field: str, value: object, file: str, line: int | None) -> Any:
     if kind == "real":
         if value is None:
             return math.nan
-        if type(value) in (int, float):
+        if type(value) in (int, float) and value == value:  # noqa: PLR0124 - no not-a-number
             try:
                 return float(value)  # type: ignore[arg-type]
             except OverflowError:
@@ -339,7 +341,7 @@ def print_column(field: str, column: Column, tab: str = " ") -> list[str]:
 
 def print_evalue(evalue: float) -> str:
     """Return an E-value as in BLAST's tables: three digits, 0.0 below 1e-180."""
-    if evalue < 1e-180:
+    if 0 <= evalue < 1e-180:
         return "0.0"
     if evalue < 0.0009:
         return f"{evalue:.2e}"
@@ -365,9 +367,7 @@ def print_coverage(percent: float) -> str:
     >>> print_coverage(42.5), print_coverage(99.9)
     ('43', '99')
     """
-    if not 0 <= percent < 100:  # only of tables that others wrote
-        return f"{min(percent, 100.0):.0f}"
-    return str(int(min(percent, 99.0) + 0.5))
+    return str(int(min(percent, 99.0) + 0.5)) if percent < 100 else "100"
 
 
 _PRINTED: dict[str, Callable[[float], str]] = {
@@ -379,8 +379,8 @@ _PRINTED: dict[str, Callable[[float], str]] = {
     "ppos": "{:.2f}".format,
     "qcovhsp": print_coverage,
     "qcovs": print_coverage,
-    "scovhsp": "{:.1f}".format,
     "qcovus": print_coverage,
+    "scovhsp": "{:.1f}".format,
     "lambda_ratio": "{:.4f}".format,
     "relscore": "{:.4f}".format,
 }

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.format import Table
-from swdual.formats._report_table import QUERY_IDS, TARGET_IDS
+from swdual.formats._text import QUERY_IDS, TARGET_IDS
 from swdual.formats.tabular import INVOCATION
 from swdual.results.conversion import open_table
 
@@ -162,11 +162,7 @@ def read_hits(path: str | os.PathLike[str], before: str | None = None) -> HitTab
         np.array(columns[field], np.float64) if field in columns else nothing
         for field in ("evalue", "bitscore")
     )
-    hits = HitTable(name, queries, targets, evalues, bits, table.lines, run)
-    wrong = np.flatnonzero((evalues < 0) | np.isinf(bits))
-    if len(wrong):
-        raise hits.fail("an E-value is negative, or a bit score is infinite", int(wrong[0]))
-    return hits
+    return HitTable(name, queries, targets, evalues, bits, table.lines, run)
 
 
 def _choose(columns: Mapping[str, list[str]], names: Sequence[str], file: str) -> list[str]:
@@ -197,7 +193,9 @@ def read_run(table: Table) -> Run:
             version = comments[0].removesuffix(". http://github.com/bbuchfink/diamond")
             return _read_diamond(version, comment.removeprefix(invocation).split())
     ours = [each for each in comments if each.startswith("Composition-based statistics: ")]
-    return Run(comments[0], "; ".join(ours))
+    # The FASTA programs write their command line before the name of the program.
+    first = len(comments) > 2 and comments[2].startswith("Query: ")
+    return Run(comments[int(first and "Iteration: " not in comments[1])], "; ".join(ours))
 
 
 def _read_diamond(version: str, words: Sequence[str]) -> Run:

@@ -69,9 +69,10 @@ def command(
     The formats are tabular (6, .tsv), csv (10, .csv), json (.json), jsonl (.jsonl), arrow (.arrow)
     and parquet (.parquet). The last four keep every digit. The format commented (7) can be read,
     not written. Excel's workbooks (.xlsx) and reports to look at (.html) can be written. A text
-    table must have BLAST's twelve fields, or the names of its fields in the first line; otherwise
-    give the fields of BLAST's -outfmt, as in --from "6 std qcovs stitle". Files whose names end in
-    .gz, .bz2, .xz or .zst are compressed.
+    table must have BLAST's twelve fields, or the names of its fields in the first line or in
+    comments; otherwise give the fields of BLAST's or DIAMOND's -outfmt, as in --from "6 std qcovs
+    stitle", or of MMseqs2's --format-output, as in --from "6 query target fident". Files whose
+    names end in .gz, .bz2, .xz or .zst are compressed.
     """
     from swdual.results.conversion import convert
 

@@ -12,7 +12,8 @@ from typing import IO, TYPE_CHECKING, Any
 from swdual.errors import InputError
 from swdual.format import Table, make_table
 from swdual.formats._header import peek
-from swdual.hits.fields import FIELDS, check_fields
+from swdual.formats._text import SourceColumn, keep_known
+from swdual.hits.fields import FIELDS
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output
 from swdual.runtime.extras import install_command
@@ -181,10 +182,13 @@ def read_batches(
     Raises
     ------
     InputError
-        If a field is unknown or has another type than it should, or the file is damaged.
+        If no field is known, one has another type than it should, or the file is damaged.
     """
-    fields = check_fields(kinds.names)
-    for field, have, want in zip(fields, kinds.types, make_schema(fields, {}).types, strict=True):
+    columns = [SourceColumn(each, each if each in FIELDS else None) for each in kinds.names]
+    fields = keep_known(columns, name)
+    places = [place for place, column in enumerate(columns) if column.field is not None]
+    types = [kinds.types[place] for place in places]
+    for field, have, want in zip(fields, types, make_schema(fields, {}).types, strict=True):
         if not _can_become(have, want):
             raise InputError(f"{field} holds {have}, but should hold {want}", file=name)
 
@@ -193,8 +197,8 @@ def read_batches(
             for batch in record_batches:
                 batch.validate(full=True)
                 yield [
-                    _column(field, column, name)
-                    for field, column in zip(fields, batch.columns, strict=True)
+                    _column(field, batch.column(place), name)
+                    for field, place in zip(fields, places, strict=True)
                 ]
 
     return Table(fields, chunks())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from array import array
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,8 @@ import numpy as np
 
 from swdual.errors import InputError
 from swdual.format import Column, Table, check_value
-from swdual.hits.fields import DATA, check_fields
+from swdual.formats._text import SourceColumn, keep_known
+from swdual.hits.fields import DATA, FIELDS
 
 CHUNK_ROWS = 10_000
 
@@ -35,28 +37,36 @@ def read_objects(rows: Iterator[tuple[ObjectPosition, dict[str, Any]]]) -> Table
     Raises
     ------
     InputError
-        If a field is unknown, an object has other fields than the first, or a value is not of its
+        If no field is known, an object has other fields than the first, or a value is not of its
         field's kind; names the place.
     """
     first = next(rows, None)
     if first is None:
         return Table(DATA, iter(()))
-    fields = check_fields(list(first[1]))
-    return Table(fields, _chunks(itertools.chain([first], rows), fields))
+    names = tuple(first[1])
+    columns = [SourceColumn(name, name if name in FIELDS else None) for name in names]
+    fields = keep_known(columns, *first[0])
+    lines = array("q")
+    return Table(fields, _chunks(itertools.chain([first], rows), names, fields, lines), lines)
 
 
 def _chunks(
-    rows: Iterator[tuple[ObjectPosition, dict[str, Any]]], fields: tuple[str, ...]
+    rows: Iterator[tuple[ObjectPosition, dict[str, Any]]],
+    names: tuple[str, ...],
+    fields: tuple[str, ...],
+    lines: array[int],
 ) -> Iterator[list[Column]]:
     while chunk := list(itertools.islice(rows, CHUNK_ROWS)):
         columns: list[list[Any]] = [[] for _ in fields]
         for (file, line), row in chunk:
-            if set(row) != set(fields):
+            if set(row) != set(names):
                 raise InputError(
-                    f"the fields are not those of the first object: {' '.join(fields)}",
+                    f"the fields are not those of the first object: {' '.join(names)}",
                     file=file,
                     line=line,
                 )
             for field, column in zip(fields, columns, strict=True):
                 column.append(check_value(field, row[field], file, line))
+            if line is not None:
+                lines.append(line)
         yield list(columns)

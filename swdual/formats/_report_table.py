@@ -12,10 +12,9 @@ from typing import Any
 import numpy as np
 
 from swdual.format import Table
+from swdual.formats._text import QUERY_IDS, TARGET_IDS
 from swdual.io.text import sanitize
 
-QUERY_IDS = ("qseqid", "qaccver", "qacc")
-TARGET_IDS = ("sseqid", "saccver", "sacc", "sallseqid")
 TITLES = ("stitle", "salltitles")
 """Fields that tell the same: the first that is there is taken."""
 
@@ -67,6 +66,8 @@ class TableQuery:
 def group_rows(table: Table, limit: int) -> Iterator[TableQuery]:
     """Yield the rows of each query, in the order in which queries first appear.
 
+    Queries without hits come last, as far as the table tells of them.
+
     Parameters
     ----------
     table
@@ -79,15 +80,17 @@ def group_rows(table: Table, limit: int) -> Iterator[TableQuery]:
         for name, column in zip(table.fields, chunk, strict=True):
             columns[name].extend(column.tolist() if isinstance(column, np.ndarray) else column)
     size = len(next(iter(columns.values()), []))
-    # MMseqs2 writes a fraction where the others write a percentage.
-    if columns.get("pident") and max(columns["pident"]) <= 1:
-        columns["pident"] = [100 * value for value in columns["pident"]]
     names = _choose(columns, QUERY_IDS, size)
     rows: dict[str, list[int]] = {}
     for row, name in enumerate(names):
         rows.setdefault(name, []).append(row)
     for name, own in rows.items():
         yield _make_query(name, {key: [x[k] for k in own] for key, x in columns.items()}, limit)
+    for name in table.without_hits:
+        nothing: dict[str, Any] = {"rank": [], "id": [], "title": []}
+        letters: dict[str, Any] = {"cigar": [], "query": [], "target": []}
+        data = {"columns": nothing, "letters": letters}
+        yield TableQuery(name, name, None, 0, None, data, (False, False))
 
 
 def _choose(columns: dict[str, list[Any]], names: tuple[str, ...], size: int) -> list[str]:

@@ -10,7 +10,14 @@ from typing import IO, NamedTuple
 
 from swdual.errors import InputError
 from swdual.format import Table, print_column
-from swdual.formats._text import MAX_ROW_LENGTH, check_named, read_chunks
+from swdual.formats._text import (
+    MAX_ROW_LENGTH,
+    SourceColumn,
+    check_named,
+    find_columns,
+    keep_known,
+    read_chunks,
+)
 from swdual.hits.fields import BLAST_STANDARD, STANDARD, columns
 from swdual.hits.query_result import QueryResult
 from swdual.io.input import read_lines
@@ -30,6 +37,10 @@ NAMES = {
     "sallseqid": "subject ids",
     "salltitles": "subject titles",
     "frames": "query/sbjct frames",
+    "sallacc": "subject accs.",
+    "qgi": "query gi",
+    "sgi": "subject gi",
+    "sallgi": "subject gis",
     "score": "score",
     "bitscore": "bit score",
     "relscore": "relative score",
@@ -37,10 +48,6 @@ NAMES = {
     "log10_evalue": "log10 evalue",
     "pident": "% identity",
     "nident": "identical",
-    "sallacc": "subject accs.",
-    "qgi": "query gi",
-    "sgi": "subject gi",
-    "sallgi": "subject gis",
     "length": "alignment length",
     "mismatch": "mismatches",
     "positive": "positives",
@@ -55,6 +62,7 @@ NAMES = {
     "slen": "subject length",
     "qcovhsp": "% query coverage per hsp",
     "qcovs": "% query coverage per subject",
+    "qcovus": "% query coverage per uniq subject",
     "scovhsp": "% subject coverage per hsp",
     "btop": "BTOP",
     "cigar": "CIGAR",
@@ -62,7 +70,6 @@ NAMES = {
     "sseq": "subject seq",
     "qseq_gapped": "gapped query seq",
     "sseq_gapped": "gapped subject seq",
-    "qcovus": "% query coverage per uniq subject",
     "full_qseq": "full query seq",
     "full_sseq": "full subject seq",
     "qframe": "query frame",
@@ -95,12 +102,25 @@ NAMES = {
 }
 """What '# Fields:' calls each field: BLAST's words, and the like for the fields it lacks."""
 
-_OLDER_NAMES = {"qcovs": "% subject coverage", "qcovhsp": "% hsp coverage"}
-_FIELDS_BY_NAME = {word: name for names in (NAMES, _OLDER_NAMES) for name, word in names.items()}
+_OLDER_NAMES = {
+    **{"qcovs": "% subject coverage", "qcovhsp": "% hsp coverage"},
+    # Of blastall -m 9.
+    **{"gapopen": "gap openings", "evalue": "e-value"},
+}
+_FIELDS_BY_NAME = {
+    word.lower(): name for names in (NAMES, _OLDER_NAMES) for name, word in names.items()
+}
+_LENGTHS = (1, 3)
+"""Where comments of the FASTA programs name lengths, which rows have only with -m 8CBL."""
+
 HEAD_LINES = 10
 """Lines at the top of a file whose comments are kept: they name the program and the database."""
 
-_HITS_FOUND = re.compile(r"# (\d+) hits found")
+START = re.compile(rb"(?:\xef\xbb\xbf)?(?:#[^\n]*\n){1,4}?# Query: ")
+"""How a file begins that BLAST, blastall (-m 9) or a FASTA program (-m 8C) wrote."""
+
+_QUERY = "# Query: "
+_HITS_FOUND = re.compile(r"# ([0-9]+) hits found")
 
 
 def write(
@@ -145,85 +165,138 @@ def _comments(result: QueryResult, fields: Sequence[str]) -> str:
 
 
 class _Row(NamedTuple):
-    """A row of a file, with its line number and the fields named above it."""
+    """A row of a file, with its line number and the columns named above it."""
 
     line: int
-    fields: tuple[str, ...]
+    columns: tuple[SourceColumn, ...]
     values: list[str]
 
 
 def read_table(stream: IO[bytes], name: str, fields: tuple[str, ...] = ()) -> Table:
     """Return the table in a file: see `TableFormat.read_table`.
 
-    Comments name the fields; without them they are `fields`, or BLAST's twelve.
+    Comments name the columns; without them they are `fields`, or BLAST's twelve.
 
     Raises
     ------
     InputError
-        If there are fewer or more rows than the comments say, a field is unknown, the comments
-        name others than `fields`, the fields change, a row has more or fewer values than there are
-        fields, or a value should be a number and is not.
+        If there are fewer or more rows than the comments say, the comments name other columns than
+        `fields`, the columns change, a row has more or fewer values than there are columns, or a
+        value should be a number and is not.
     """
     comments: list[str] = []
-    rows = _rows(stream, name, fields or STANDARD, comments)
+    without_hits: dict[str, None] = {}
+    given = find_columns(fields or STANDARD)
+    rows = _rows(stream, name, given, comments, without_hits)
     first = next(rows, None)
     if first is None:
-        return Table(fields or STANDARD, iter(()), comments=comments)
-    check_named(first.fields, fields, name, first.line)
-    same = _of_same_fields(itertools.chain([first], rows), first.fields, name)
+        known = keep_known(given, name)
+        return Table(known, iter(()), comments=comments, without_hits=without_hits)
+    columns = first.columns
+    if fields:
+        check_named(columns, given, name, first.line)
+    same = _of_same_columns(itertools.chain([first], rows), columns, name)
+    if len(first.values) == len(columns) - len(_LENGTHS):
+        lengths = [columns[place].field for place in _LENGTHS if place < len(columns)]
+        if lengths == ["qlen", "slen"]:
+            columns = tuple(x for place, x in enumerate(columns) if place not in _LENGTHS)
     lines = array("q")
-    chunks = read_chunks(same, first.fields, name, lines)
-    return Table(first.fields, chunks, lines, tuple(comments))
+    chunks = read_chunks(same, columns, name, lines)
+    known = keep_known(columns, name, first.line)
+    return Table(known, chunks, lines, tuple(comments), without_hits)
 
 
 def _rows(
-    stream: IO[bytes], name: str, fields: tuple[str, ...], comments: list[str]
+    stream: IO[bytes],
+    name: str,
+    columns: tuple[SourceColumn, ...],
+    comments: list[str],
+    without_hits: dict[str, None],
 ) -> Iterator[_Row]:
-    number = expected = 0
+    """Yield the rows of a file.
+
+    Parameters
+    ----------
+    stream, name
+        The file, and its name for messages.
+    columns
+        The columns of rows above which no comment names them.
+    comments, without_hits
+        Get the comments at the top, and the queries for which no hits were found.
+    """
+    number = expected = told = queries = 0
+    query = count = ""
     for number, raw in enumerate(read_lines(stream, name, MAX_ROW_LENGTH), start=1):
         line = raw.decode(errors="replace").rstrip("\r\n")
-        if expected:
-            # Whatever it begins with: an identifier may well begin with '#'.
+        # A row may begin with anything, as an identifier may; but it has tabs.
+        if expected and ("\t" in line or not line.startswith("# ") or len(columns) == 1):
             expected -= 1
-            yield _Row(number, fields, line.split("\t"))
+            yield _Row(number, columns, line.split("\t"))
             continue
+        if expected:
+            raise _missing(expected, told, count, f"before line {number}", name)
         if line.startswith("#") and number <= HEAD_LINES:
             comments.append(line)
         if line.startswith("# Fields: "):
-            fields = _fields(line.removeprefix("# Fields: "), name, number)
+            columns = _find_columns(line.removeprefix("# Fields: "))
         elif found := _HITS_FOUND.fullmatch(line):
-            expected = int(found[1])
+            expected, told, count = int(found[1]), number, line
+            if not expected and query:
+                without_hits[query] = None
+        elif line.startswith(_QUERY):
+            queries += 1
+            query = next(iter(line.removeprefix(_QUERY).split()), f"Query_{queries}")
+            told = 0
         elif line and not line.startswith("#"):
-            raise InputError(
-                "a row without a comment '# ... hits found' before it", file=name, line=number
-            )
+            if told:
+                raise InputError(
+                    f"a row too many: line {told} says {count!r}", file=name, line=number
+                )
+            yield _Row(number, columns, line.split("\t"))
     if expected:
-        raise InputError(
-            f"{pluralize(expected, 'row is', 'rows are')} missing at the end",
-            file=name,
-            line=number,
-        )
+        raise _missing(expected, told, count, "at the end", name)
 
 
-def _fields(text: str, name: str, line: int) -> tuple[str, ...]:
-    words = text.split(", ")
-    for word in words:
-        if word not in _FIELDS_BY_NAME:
-            raise InputError(
-                f"unknown field {word!r}; there are: {', '.join(_FIELDS_BY_NAME)}",
-                file=name,
-                line=line,
-            )
-    return tuple(_FIELDS_BY_NAME[word] for word in words)
+def _missing(missing: int, told: int, count: str, place: str, name: str) -> InputError:
+    """Return the error about rows that are missing.
+
+    Parameters
+    ----------
+    missing, told, count, place, name
+        How many rows are missing; the line of the comment that tells of them, and the comment;
+        where they are missing, and in which file.
+    """
+    return InputError(
+        f"{count!r}, but {pluralize(missing, 'row is', 'rows are')} missing {place}; was the file "
+        "cut, or filtered? Without comments, as format 6, it can be read",
+        file=name,
+        line=told,
+    )
 
 
-def _of_same_fields(
-    rows: Iterator[_Row], fields: tuple[str, ...], name: str
+def _find_columns(text: str) -> tuple[SourceColumn, ...]:
+    """Return the columns that a comment names.
+
+    >>> [column.field for column in _find_columns("query acc.ver, Subject id, aln_code")]
+    ['qaccver', 'sseqid', None]
+    """
+    names = text.split(", ")
+    found = [_FIELDS_BY_NAME.get(name.lower(), "") for name in names]
+    columns = find_columns(found)
+    return tuple(
+        column if column.field else SourceColumn(name, None)
+        for column, name in zip(columns, names, strict=True)
+    )
+
+
+def _of_same_columns(
+    rows: Iterator[_Row], columns: tuple[SourceColumn, ...], name: str
 ) -> Iterator[tuple[int, list[str]]]:
     for row in rows:
-        if row.fields != fields:
+        if row.columns != columns:
             raise InputError(
-                f"the fields are not those of the first rows: {' '.join(fields)}",
+                "the fields are not those of the first rows: "
+                f"{' '.join(column.name for column in columns)}",
                 file=name,
                 line=row.line,
             )

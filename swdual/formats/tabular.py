@@ -7,10 +7,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import IO
 
-from swdual.errors import InputError
 from swdual.format import Table, make_table, print_column
-from swdual.formats._text import MAX_ROW_LENGTH, check_named, read_rows
-from swdual.hits.fields import STANDARD, parse_fields
+from swdual.formats._text import MAX_ROW_LENGTH, check_named, find_columns, read_rows
+from swdual.hits.fields import STANDARD
 from swdual.hits.query_result import QueryResult
 from swdual.io.input import read_lines
 from swdual.io.output import Output, Utf8
@@ -56,29 +55,26 @@ def read_table(stream: IO[bytes], name: str, fields: tuple[str, ...] = ()) -> Ta
             texts = itertools.chain([text], texts)
             break
         comments.append(text)
-    named = _find_fields(comments, name)
-    if named:
-        check_named(named, fields, name, len(comments))
+    named = _find_fields(comments)
+    if named and fields:
+        check_named(find_columns(named), find_columns(fields), name, len(comments))
     rows = enumerate((text.split("\t") for text in texts), start=len(comments) + 1)
     return read_rows(rows, name, "6", fields or named)._replace(comments=comments)
 
 
-def _find_fields(comments: Sequence[str], name: str) -> tuple[str, ...]:
-    """Return the fields that a command line of DIAMOND asks for; empty for the twelve.
+def _find_fields(comments: Sequence[str]) -> tuple[str, ...]:
+    """Return the columns that a command line of DIAMOND asks for; empty for the twelve.
 
     Parameters
     ----------
-    comments, name
-        The comments of the file, and its name for messages.
+    comments
+        The comments of the file.
 
-    >>> _find_fields(["# Invocation: diamond blastp -f 6 qseqid sseqid bitscore -k 5"], "hits.tsv")
+    >>> _find_fields(["# Invocation: diamond blastp -f 6 qseqid sseqid bitscore -k 5"])
     ('qseqid', 'sseqid', 'bitscore')
     """
-    for line, comment in enumerate(comments, start=1):
+    for comment in comments:
         if comment.startswith(INVOCATION):
             match = _OUTFMT.search(comment)
-            try:
-                return parse_fields(match[1].split()) if match and match[1] else ()
-            except InputError as error:
-                raise InputError(error.message, file=name, line=line) from error
+            return tuple(match[1].split()) if match else ()
     return ()

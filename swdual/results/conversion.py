@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import io
 import os
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, cast
 
 from swdual import registry
 from swdual.errors import InputError
-from swdual.format import Column, Table, TableFormat, full_name, is_format
-from swdual.hits.fields import STANDARD, parse_fields
+from swdual.format import Column, Table, TableFormat, full_name, is_format, load_format
+from swdual.formats._text import parse_names
+from swdual.formats.commented import START
+from swdual.hits.fields import STANDARD
 from swdual.io.output import replace_file, split_compression
+from swdual.results.checks import check_table
 from swdual.results.file_types import TEXT_ENDINGS, choose_format, detect_format
 from swdual.sequences.stream import (
     ChunkReader,
@@ -27,10 +29,8 @@ from swdual.sequences.stream import (
 NAMED_FIELDS = ("tabular", "commented", "csv")
 """Formats whose fields can be given, as a file may not name them."""
 
-COMMENT_BYTES = 16
+COMMENT_BYTES = 4096
 """Bytes of a file in which BLAST's format 7 is seen, whose tables no ending of a name tells."""
-
-_BLAST_COMMENT = re.compile(rb"# [A-Z]*BLAST[A-Z]? ")
 
 
 def convert(
@@ -64,7 +64,10 @@ def convert(
         If a format is unknown or cannot be converted, the fields are not those that the table
         names, the table is damaged, or `target` cannot be written.
     """
-    writer, name = _format(target, after, "write")
+    name = after or _detect_format(target, "write")
+    if name is None:
+        raise _unknown_format(target, "write")
+    writer = _load_format(name, "write")
     by_default = choose_format(target, name).header
     rows = 0
 
@@ -78,7 +81,7 @@ def convert(
         if header is None:
             header = by_default or table.fields != STANDARD
         with replace_file(target, force=force, compress=True) as output:
-            writer.write_table(Table(table.fields, count_rows(table)), output, header=header)
+            writer.write_table(table._replace(chunks=count_rows(table)), output, header=header)
     return rows
 
 
@@ -97,13 +100,17 @@ def open_table(source: str | os.PathLike[str], before: str | None = None) -> Ite
         As `convert` documents.
     """
     before, names = _split_fields(before)
-    reader, name = _format(source, before, "read")
+    told = before or _detect_format(source, "read")
+    reader = None if told is None else _load_format(told, "read")
     with _open(source) as stream:
-        if before is None and name == "tabular":
+        if before is None:
             start = cast(io.BufferedReader, stream).peek(COMMENT_BYTES)
-            if _BLAST_COMMENT.match(start):
-                reader, _ = _format(source, "commented", "read")
-        yield reader.read_table(stream, os.fspath(source), **names)
+            if START.match(start):
+                reader = _load_format("commented", "read")
+        if reader is None:
+            raise _unknown_format(source, "read")
+        file = os.fspath(source)
+        yield check_table(reader.read_table(stream, file, **names), file)
 
 
 def _split_fields(before: str | None) -> tuple[str | None, dict[str, tuple[str, ...]]]:
@@ -120,31 +127,36 @@ def _split_fields(before: str | None) -> tuple[str | None, dict[str, tuple[str, 
             f"format {name} names its fields itself, but {' '.join(words)} was given; fields can "
             f"be given for {', '.join(NAMED_FIELDS)}"
         )
-    return name, {"fields": parse_fields(words)}
+    return name, {"fields": parse_names(words)}
 
 
-def _format(
-    path: str | os.PathLike[str], name: str | None, verb: str
-) -> tuple[TableFormat, str | None]:
-    """Return the module of a file's format, and the name that it was chosen by."""
-    if name is None:
-        name = detect_format(path, verb=verb)
-        stem, _ = split_compression(path)
-        if name is None and os.path.splitext(stem)[1].lower() in TEXT_ENDINGS:
-            name = "tabular"
-    if name is None:
-        raise InputError(
-            f"the name does not tell the format; give --{'from' if verb == 'read' else 'to'} "
-            f"({', '.join(_list_formats(verb))})",
-            file=path,
-        )
-    module = registry.load("swdual.formats", full_name(name))
+def _detect_format(path: str | os.PathLike[str], verb: str) -> str | None:
+    """Return the format that the name of a file tells, or None."""
+    name = detect_format(path, verb=verb)
+    stem, _ = split_compression(path)
+    if name is None and os.path.splitext(stem)[1].lower() in TEXT_ENDINGS:
+        return "tabular"
+    return name
+
+
+def _unknown_format(path: str | os.PathLike[str], verb: str) -> InputError:
+    """Return the error about a file whose format nothing tells."""
+    return InputError(
+        f"the name does not tell the format; give --{'from' if verb == 'read' else 'to'} "
+        f"({', '.join(_list_formats(verb))})",
+        file=path,
+    )
+
+
+def _load_format(name: str, verb: str) -> TableFormat:
+    """Return the module of a format, if its tables can be read, or written."""
+    module = load_format(name)
     if not hasattr(module, f"{verb}_table"):
         raise InputError(
             f"format {full_name(name)} cannot be converted; these can: "
             f"{', '.join(_list_formats(verb))}"
         )
-    return cast(TableFormat, module), name
+    return cast(TableFormat, module)
 
 
 def _list_formats(verb: str) -> list[str]:

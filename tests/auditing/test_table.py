@@ -61,7 +61,7 @@ def test_format_7_of_blast_is_recognised_under_any_name(tmp_path):
 
 
 def test_a_table_without_header_tells_nothing_of_its_run(tmp_path):
-    row = "\t".join(["q1", "t1", *"123456789", "1"])
+    row = "\t".join(["q1", "t1", "50", *"23456789", "1"])
     run = read_hits(written(tmp_path, row + "\n")).run
     assert (run.program, run.evalue, run.max_targets) == ("", None, None)
 
@@ -78,10 +78,15 @@ def test_columns_that_a_table_lacks_are_no_numbers(tmp_path):
         ("sseqid\tevalue\nq1\t1\n", "x.tsv: there is no column qseqid"),
         ("qseqid\tsseqid\tevalue\nq1\tt1\t1\nq1\tt1\n", "x.tsv:3: 2 values"),
         ("qseqid\tsseqid\tevalue\nq1\tt1\tx\n", "x.tsv:2: evalue is 'x'"),
-        ("qseqid\tsseqid\tevalue\nq1\tt1\t1\nq1\tt2\t-1\n", "x.tsv:3: an E-value is negative"),
-        ("qseqid\tsseqid\tbitscore\nq1\tt1\tinf\n", "x.tsv:2: an E-value is negative, or a bit"),
-        (HEAD.replace("bitscore", "bits"), "x.tsv:2: unknown field 'bits'"),
-        (BLAST.replace("# 1 hits", "# 2 hits"), "x.tsv:6: 1 row is missing at the end"),
+        (
+            "qseqid\tsseqid\tevalue\nq1\tt1\t1\nq1\tt2\t-1\n",
+            "x.tsv:3: evalue is -1.0, but it must be",
+        ),
+        ("qseqid\tsseqid\tbitscore\nq1\tt1\tinf\n", "x.tsv:2: bitscore is 'inf', not a number"),
+        (
+            BLAST.replace("# 1 hits", "# 2 hits"),
+            "x.tsv:5: '# 2 hits found', but 1 row is missing at the end",
+        ),
     ],
 )
 def test_a_damaged_table_is_refused_with_file_and_line(tmp_path, text, words):

@@ -54,7 +54,7 @@ def test_a_table_without_a_header_has_the_twelve_columns(run, here):
     assert run("search", "q.fa", "t.fa", "-o", "x.tsv").code == 0
     assert run("convert", "x.tsv", "y.jsonl").code == 0
     first = json.loads((here / "y.jsonl").read_text().splitlines()[0])
-    assert (first["saccver"], first["pident"], first["send"]) == ("t1", 100.0, 14)
+    assert (first["sseqid"], first["pident"], first["send"]) == ("t1", 100.0, 14)
     assert run("convert", "y.jsonl", "z.tsv").code == 0
     assert (here / "z.tsv").read_text() == (here / "x.tsv").read_text()
 
@@ -87,12 +87,12 @@ DAMAGED = {
         "x.tsv",
         "q\t1\t2\n",
         "x.tsv:1: 3 values, but BLAST's standard fields are 12; name the fields as they were given "
-        'to BLAST, such as --from "6 qaccver saccver pident"',
+        'to BLAST, such as --from "6 qseqid sseqid pident"',
     ),
     "fourteen columns": ("x.csv", ",".join("q" * 14) + "\n", '--from "10 std qcovs stitle"'),
     "comments": (
         "x.txt",
-        "# BLAT 36\n# Query: q\n",
+        "# BLAT 36\n",
         "BLAST's format 7, with comments; use --from 7",
     ),
     "no JSON": ("x.jsonl", '{"score": 1}\n{"score": \n', "x.jsonl:2: not JSON"),
@@ -124,7 +124,7 @@ def test_a_damaged_table_is_refused_with_its_place(refuses, here, fault):
         (1, ["none.tsv: ", "No such file"], ["none.tsv", "y.csv"]),
         (1, ["scratch", "Is a directory"], ["scratch", "y.csv", "--from", "6"]),
         (1, ["y.foo: ", "--to", "parquet"], ["x.tsv", "y.foo"]),
-        (1, ["x.foo: ", "--from", "parquet"], ["x.foo", "y.csv"]),
+        (1, ["y.foo: ", "--from", "parquet"], ["y.foo", "y.csv"]),
         (1, ["unknown format 'tabulr'", "tabular"], ["x.tsv", "y.csv", "--to", "tabulr"]),
         (6, ["old.csv: ", "exists", "--force"], ["x.tsv", "old.csv"]),
         (6, ["none/y.csv: ", "No such file"], ["x.tsv", "none/y.csv"]),
@@ -133,6 +133,7 @@ def test_a_damaged_table_is_refused_with_its_place(refuses, here, fault):
 def test_what_cannot_be_converted_is_refused(refuses, here, code, words, arguments):
     """The file and the cause are named, and no file is changed."""
     (here / "x.tsv").write_text(HEAD + "q\t1\t2\n")
+    (here / "y.foo").write_text(HEAD)
     (here / "old.csv").write_text("precious")
     refuses(code, words, "convert", *arguments)
 
@@ -157,9 +158,9 @@ def test_fields_are_given_as_to_blast(run, here, number):
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ("7 std", ["the fields are qaccver", "qcovs stitle, but --from names qaccver"]),
+        ("7 std", ["the fields are qseqid", "qcovs stitle, but --from names qseqid"]),
         ("json std", ["format json names its fields itself", "tabular, commented, csv"]),
-        ("7 std qcov", ["unknown field 'qcov'", "qcovs"]),
+        ("7 std qcovx", ["unknown field 'qcovx'", "qcovs"]),
         ("sdt std", ["unknown format 'sdt'"]),
     ],
 )

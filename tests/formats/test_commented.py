@@ -161,7 +161,26 @@ def test_every_field_survives_the_way_there_and_back(proteins):
     assert rows == plain[1:]
     known = tabular.read_table(io.BytesIO(stream.getvalue()), "hits.tsv")
     expected = [row for chunk in known.chunks for row in zip(*chunk, strict=True)]
-    assert table(text) == (fields, expected)
+    fields, rows = table(text)
+    assert fields == known.fields
+    for ours, theirs in zip(rows, expected, strict=True):
+        assert list(map(str, ours)) == list(map(str, theirs))  # not-a-number, too
+
+
+@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
+def test_tables_of_blastall_are_read(line_end):
+    """Its -m 9 has other names, no number of hits, and an E-value without its mantissa."""
+    head = (
+        "# BLASTP 2.2.26 [Sep-21-2011]\n# Query: {}\n# Database: db\n"
+        "# Fields: Query id, Subject id, % identity, alignment length, mismatches, gap openings, "
+        "q. start, q. end, s. start, s. end, e-value, bit score\n"
+    )
+    row = "{}\tt1\t99.00\t100\t1\t0\t1\t100\t1\t100\te-105\t 385\n"
+    text = "".join(head.format(name) + row.format(name) * 2 for name in ("q1", "q2"))
+    fields, rows = table(text.replace("\n", line_end))
+    assert fields == STANDARD
+    assert [row[0] for row in rows] == ["q1", "q1", "q2", "q2"]
+    assert {row[-2:] for row in rows} == {(1e-105, 385.0)}
 
 
 def test_names_that_begin_like_a_comment_are_rows():
@@ -234,10 +253,14 @@ HEAD = "# BLASTP x\n# Query: q\n# Fields: query id, score\n"
         (HEAD + "# 1 hits found\nq\n", "hits.txt:5: 1 value, but there are 2 fields"),
         (HEAD + "# 1 hits found\nq\t1\t2\n", "hits.txt:5: 3 values, but there are 2 fields"),
         (HEAD + "# 1 hits found\nq\tx\n", "hits.txt:5: score is 'x', not a number"),
-        (HEAD + "# 2 hits found\nq\t1\n", "hits.txt:5: 1 row is missing at the end"),
-        (HEAD + "# 1 hits found\nq\t1\nq\t2\n", "hits.txt:6: a row without a comment"),
-        ("q\t1\n", "hits.txt:1: a row without a comment"),
-        ("# Fields: query id, query gi\n", "hits.txt:1: unknown field 'query gi'"),
+        (HEAD + "# 2 hits found\nq\t1\n", "hits.txt:4: '# 2 hits found', but 1 row is missing at"),
+        (
+            HEAD + "# 3 hits found\nq\t1\n# BLAST processed 1 queries\n",
+            "hits.txt:4: '# 3 hits found', but 2 rows are missing before line 6",
+        ),
+        (HEAD + "# 1 hits found\nq\t1\nq\t2\n", "hits.txt:6: a row too many: line 4 says '# 1"),
+        ("q\t1\n", "hits.txt:1: 2 values, but there are 12 fields"),
+        ("# Fields: x, y\n# 1 hits found\nq\t1\n", "hits.txt:3: unknown field 'x'"),
         (
             HEAD + "# 1 hits found\nq\t1\n# Fields: score\n# 1 hits found\n7\n",
             "hits.txt:8: the fields are not those of the first rows",

@@ -286,7 +286,6 @@ def test_a_format_says_whether_it_needs_alignments():
         assert not parse_format(text).needs_alignment, text
 
 
-@pytest.mark.parametrize(
 @pytest.mark.parametrize("number", range(19))
 def test_every_format_of_blast_is_known_or_has_a_substitute(number):
     """Each number of its manual; what is named instead is a format of ours."""
@@ -298,6 +297,7 @@ def test_every_format_of_blast_is_known_or_has_a_substitute(number):
         assert is_format(error.value.message.partition("take ")[2].split()[0].strip(","))
 
 
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("tabula", "unknown format 'tabula'; did you mean tabular[?]"),

@@ -335,14 +335,6 @@ def test_places_of_a_table_are_those_of_blast():
     assert "qframe" not in columns
 
 
-def test_fractions_of_mmseqs_become_percentages():
-    """MMseqs2 writes 0.391 where BLAST writes 39.1."""
-    (group,) = group_rows(rows_of("qseqid pident", ("q", 0.391), ("q", 1.0)), 500)
-    assert group.data["columns"]["pident"] == pytest.approx([39.1, 100.0])
-    (group,) = group_rows(rows_of("qseqid pident", ("q", 0.391), ("q", 1.5)), 500)
-    assert group.data["columns"]["pident"] == [0.391, 1.5]
-
-
 @pytest.mark.parametrize(
     ("fields", "row", "letters"),
     [

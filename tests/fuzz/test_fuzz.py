@@ -29,6 +29,7 @@ ROUNDS = {
     "command": 150,
     "journal": 300,
     "taxonomy": 400,
+    "tables": 300,
 }
 """How many inputs are tried of each: some seconds' work."""
 

@@ -24,6 +24,7 @@ from swdual.errors import InputError, OutputError
 from swdual.format import Table, print_column
 from swdual.formats import jsonl, tabular
 from swdual.hits.fields import DATA, FIELDS, STANDARD
+from swdual.results.checks import RANGES
 from swdual.results.conversion import convert
 from swdual.results.file_types import ENDINGS, TEXT_ENDINGS
 
@@ -130,7 +131,8 @@ def test_text_keeps_the_printed_digits(folder, tmp_path, before, after):
             for (name, value), text in zip(row, strings, strict=True):
                 kind = FIELDS[name].kind
                 read = {"text": str, "whole": int, "real": float}[kind]
-                assert value == (None if text == "NA" and kind == "real" else read(text)), name
+                missing = text in ("NA", "N/A") and kind == "real"
+                assert value == (None if missing else read(text)), name
     convert(target, back)
     assert back.read_bytes() == (folder / f"x.{before}").read_bytes()
 
@@ -155,14 +157,20 @@ def test_any_table_survives(tmp_path_factory, data):
     tmp_path = tmp_path_factory.mktemp("any")
     names = data.draw(st.lists(st.sampled_from(sorted(FIELDS)), min_size=1, unique=True))
     letters = st.characters(exclude_categories=["Cs"], exclude_characters="\t\r\n")
-    kinds = {
-        "text": st.text(letters, max_size=12),
-        "whole": st.integers(-(2**63), 2**63 - 1),
-        "real": st.floats(allow_nan=False) | st.just(math.nan),
-    }
-    rows = data.draw(
-        st.lists(st.tuples(*(kinds[FIELDS[name].kind] for name in names)), min_size=1, max_size=5)
-    )
+
+    def values(name):
+        least, most = RANGES.get(name, (None, None))
+        if FIELDS[name].kind == "text":
+            return st.text(letters, max_size=12)
+        if FIELDS[name].kind == "whole":
+            least, most = -(2**63) if least is None else least, most or math.inf
+            return st.integers(int(least), int(min(most, 2**63 - 1)))
+        if most == 100:  # up to 1 it could be a fraction
+            return st.floats(1, 100, exclude_min=True) | st.just(math.nan)
+        bounds = {"min_value": least, "max_value": None if most == math.inf else most}
+        return st.floats(**bounds, allow_nan=False, allow_infinity=False) | st.just(math.nan)
+
+    rows = data.draw(st.lists(st.tuples(*map(values, names)), min_size=1, max_size=5))
     columns = [list(column) for column in zip(*rows, strict=True)]
     first = tmp_path / "0.jsonl"
     with first.open("wb") as stream:
@@ -200,7 +208,7 @@ def test_names_of_fields_are_written_where_they_are_needed(tmp_path, suffix):
     for header, lines in ((None, 2), (True, 2), (False, 1)):
         convert(tmp_path / "x.jsonl", target, header=header, force=True)
         assert len(sixes(target)) == lines
-    row = dict.fromkeys(STANDARD, 1) | {"qaccver": "q", "saccver": "s"}
+    row = dict.fromkeys(STANDARD, 1) | {"qseqid": "q", "sseqid": "s", "pident": 50}
     (tmp_path / "x.jsonl").write_text(json.dumps(row) + "\n")
     for header, lines in ((None, 2 if suffix == "csv" else 1), (True, 2), (False, 1)):
         convert(tmp_path / "x.jsonl", target, header=header, force=True)
@@ -262,7 +270,7 @@ def test_names_of_mmseqs_are_read(tmp_path):
         **{"bitscore": 62.0, "qcovhsp": 50.0, "stitle": "t1 a title"},
     }
     (tmp_path / "bad.tsv").write_text("query\ttarget\tfident\nq\tt\tmany\n")
-    with pytest.raises(InputError, match=r"bad.tsv:2: pident is 'many', not a number"):
+    with pytest.raises(InputError, match=r"bad.tsv:2: fident is 'many', not a number"):
         convert(tmp_path / "bad.tsv", tmp_path / "z.jsonl")
     assert not (tmp_path / "z.jsonl").exists()
 
@@ -294,11 +302,9 @@ def test_endings_and_names_say_the_format(folder, tmp_path):
 @pytest.mark.parametrize(
     ("source", "target", "options", "words"),
     [
-        ("x.foo", "y.tsv", {}, "x.foo: the name does not tell the format; give --from"),
-        ("x", "y.tsv", {}, "give --from"),
         ("x.tsv", "y.foo", {}, "y.foo: the name does not tell the format; give --to"),
         ("x.tsv", "y.tsv", {"before": "tabulr"}, "unknown format 'tabulr'; did you mean tabular"),
-        ("x.tsv", "y.tsv", {"after": "11"}, "unknown format '11'"),
+        ("x.tsv", "y.tsv", {"after": "11"}, "lacks BLAST's format 11; take json"),
         ("x.tsv", "y.tsv", {"before": "5"}, "format xml cannot be converted; these can: arrow"),
         ("x.tsv", "y.tsv", {"after": "0"}, "format pairwise cannot be converted"),
         ("x.tsv", "y.tsv", {"before": "sam"}, "format sam cannot be converted"),
@@ -495,17 +501,30 @@ def test_columns_of_other_types_are_refused(tmp_path, columns, words, after):
         convert(tmp_path / "x.parquet", tmp_path / f"y.{after}")
 
 
-@pytest.mark.parametrize("suffix", ["arrow", "parquet"])
-def test_columns_that_are_no_fields_are_refused(tmp_path, suffix):
-    """The nearest field is named."""
-    table = pyarrow.table({"qseqid": ["q"], "scores": [1]})
-    if suffix == "parquet":
-        parquet.write_table(table, tmp_path / "x.parquet")
-    else:
-        with pyarrow.ipc.new_file(tmp_path / "x.arrow", table.schema) as writer:
-            writer.write_table(table)
-    with pytest.raises(InputError, match="unknown field 'scores'; did you mean score"):
-        convert(tmp_path / f"x.{suffix}", tmp_path / "y.tsv")
+@pytest.mark.parametrize("suffix", ["arrow", "parquet", "json", "jsonl", "tsv", "csv"])
+def test_columns_that_are_no_fields_are_left_out(tmp_path, caplog, suffix):
+    """With one warning; a table of nothing else is refused, and the nearest field is named."""
+    for names, name in ((["qseqid", "sseqid", "note", "scores"], "x"), (["scores"], "y")):
+        table = pyarrow.table({each: ["a"] for each in names})
+        path = tmp_path / f"{name}.{suffix}"
+        if suffix == "parquet":
+            parquet.write_table(table, path)
+        elif suffix == "arrow":
+            with pyarrow.ipc.new_file(path, table.schema) as writer:
+                writer.write_table(table)
+        elif suffix in ("json", "jsonl"):
+            path.write_text(json.dumps(table.to_pylist()).strip("[]" if suffix == "jsonl" else ""))
+        else:
+            gap = {"tsv": "\t", "csv": ","}[suffix]
+            path.write_text(gap.join(names) + "\n" + gap.join("a" for _ in names) + "\n")
+    convert(tmp_path / f"x.{suffix}", tmp_path / "z.jsonl")
+    assert content(tmp_path / "z.jsonl") == [[("qseqid", "a"), ("sseqid", "a")]]
+    (record,) = caplog.records
+    assert record.levelname == "WARNING"
+    assert f"x.{suffix}: swdual has no field for the columns 'note', 'scores'" in record.message
+    if suffix not in TEXT:  # there it may be a value
+        with pytest.raises(InputError, match="unknown field 'scores'; did you mean score"):
+            convert(tmp_path / f"y.{suffix}", tmp_path / "y.tsv")
 
 
 def test_other_programs_tables_are_read(tmp_path):
