@@ -78,6 +78,16 @@ class Table(NamedTuple):
     comments: Sequence[str] = ()
     without_hits: Collection[str] = ()
 
+    def collect(self) -> dict[str, list[Any]]:
+        """Return all columns by their fields; of a field named twice, the last column."""
+        places = {field: place for place, field in enumerate(self.fields)}
+        columns: dict[str, list[Any]] = {field: [] for field in places}
+        for chunk in self.chunks:
+            for field, place in places.items():
+                column = chunk[place]
+                columns[field] += column.tolist() if isinstance(column, np.ndarray) else column
+        return columns
+
 
 class Format(Protocol):
     """A module in ``swdual.formats``."""

@@ -150,10 +150,7 @@ def read_hits(path: str | os.PathLike[str], before: str | None = None) -> HitTab
         If the table is damaged, or does not name queries and targets; with file and line.
     """
     with open_table(path, before) as table:
-        columns: dict[str, list[Any]] = {name: [] for name in table.fields}
-        for chunk in table.chunks:
-            for name, column in zip(table.fields, chunk, strict=True):
-                columns[name].extend(column)
+        columns = table.collect()
         run = read_run(table)
     name = os.fspath(path)
     queries, targets = (_choose(columns, names, name) for names in (QUERY_IDS, TARGET_IDS))

@@ -75,10 +75,7 @@ def group_rows(table: Table, limit: int) -> Iterator[TableQuery]:
     limit
         Number of hits of a query whose alignments are told.
     """
-    columns: dict[str, list[Any]] = {name: [] for name in table.fields}
-    for chunk in table.chunks:
-        for name, column in zip(table.fields, chunk, strict=True):
-            columns[name].extend(column.tolist() if isinstance(column, np.ndarray) else column)
+    columns = table.collect()
     size = len(next(iter(columns.values()), []))
     names = _choose(columns, QUERY_IDS, size)
     rows: dict[str, list[int]] = {}

@@ -11,6 +11,7 @@ from support.golden_tables import GOLDEN
 import swdual
 from swdual.auditing.table import read_hits
 from swdual.errors import InputError
+from swdual.formats._report_table import group_rows
 from swdual.results.conversion import convert, open_table
 
 FOREIGN = GOLDEN / "foreign"
@@ -331,6 +332,20 @@ def test_names_of_mmseqs_may_be_given(tmp_path):
     (tmp_path / "x.m8").write_text("q\tt\t1.39\n")
     with pytest.raises(InputError, match=r"x\.m8:1: fident is '1\.39', but it is a fraction"):
         converted(tmp_path / "x.m8", tmp_path, "6 query target fident")
+
+
+def test_a_column_named_twice_counts_once(tmp_path):
+    """In audits and reports, too: also where MMseqs2's fident and pident are the same field."""
+    names, values = "query\ttarget\tfident\tevalue\tpident\tquery", "q{0}\tt\t0.5\t{0}\t50.2\tq{0}"
+    rows = [values.format(k) for k in range(20_005)]
+    (tmp_path / "x.tsv").write_text("\n".join([names, *rows]) + "\n")
+    table = read_hits(tmp_path / "x.tsv")
+    assert table.queries == [f"q{k}" for k in range(20_005)]
+    assert table.evalues.tolist() == list(range(20_005))
+    with open_table(tmp_path / "x.tsv") as table:
+        groups = list(group_rows(table, 1))
+    assert [group.id for group in groups] == [f"q{k}" for k in range(20_005)]
+    assert {tuple(group.data["columns"]["pident"]) for group in groups} == {(50.2,)}
 
 
 def test_coverages_follow_places_or_else_identities(tmp_path):
