@@ -95,7 +95,9 @@ done < lines
 
 def test_bash_is_offered_the_names(shell, tmp_path):
     """The function that the script defines fills COMPREPLY, also behind an open quote."""
-    cases = CASES | {'swdual search -f "6 std qcov': ["6 std qcovhsp", "6 std qcovs"]}
+    cases = CASES | {
+        'swdual search -f "6 std qcov': ["6 std qcovhsp", "6 std qcovs", "6 std qcovus"]
+    }
     (tmp_path / "lines").write_text("".join(f"{shlex.join(words_of(x))}\0" for x in cases))
     *found, rest = shell(IN_BASH).split("end\n")
     assert rest == ""

@@ -39,7 +39,7 @@ needs_bytes = pytest.mark.skipif(sys.platform == "darwin", reason="file names mu
             ["unknown format 'tabulr'; did you mean tabular"],
             ["search", "-f", "tabulr", "q.fa", "t.fa"],
         ),
-        (["unknown format '9'", "csv"], ["search", "q.fa", "t.fa", "-f", "9"]),
+        (["lacks BLAST's format 9", "json"], ["search", "q.fa", "t.fa", "-f", "9"]),
         (["unknown format ''", "csv"], ["search", "q.fa", "t.fa", "-f", ""]),
         (
             ["unknown field 'qseqidd'; did you mean qseqid", "sseqid", "slen"],
