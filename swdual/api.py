@@ -44,8 +44,16 @@ PAIR_EXCLUDED = {
 
 
 AUDIT_EXCLUDED = (
-    *("max_target_seqs", "top", "max_hsps", "min_identity", "min_query_cover", "min_score"),
-    *("min_raw_score", "align", "adjust_sample", "journal", "resume"),
+    *("max_target_seqs", "top", "max_hsps", "min_identity", "min_query_cover"),
+    *(
+        "min_target_cover",
+        "min_score",
+        "min_raw_score",
+        "align",
+        "adjust_sample",
+        "journal",
+        "resume",
+    ),
 )
 """Options that the exact search of an audit cannot have: it finds all hits, and no alignments."""
 

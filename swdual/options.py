@@ -62,6 +62,7 @@ MINIMA = {
     "min_score": 0,
     "min_identity": 0,
     "min_query_cover": 0,
+    "min_target_cover": 0,
     "top": 0,
     "max_hsps": 0,
     "frameshift": 0,
@@ -74,7 +75,7 @@ MINIMA = {
 }
 """The smallest value of each option that is a number, in the order in which they are checked."""
 
-PERCENTAGES = ("min_identity", "min_query_cover", "top")
+PERCENTAGES = ("min_identity", "min_query_cover", "min_target_cover", "top")
 """Options that are at most 100."""
 
 
@@ -93,6 +94,7 @@ class SearchKeywords(TypedDict, total=False):
     min_score: float
     min_identity: float
     min_query_cover: float
+    min_target_cover: float
     top: float | None
     max_hsps: int
     sum_stats: bool | None
@@ -159,9 +161,9 @@ class SearchOptions:
         Smallest score of a hit.
     evalue, min_score
         Largest E-value (by default 10) and smallest bit score of a hit.
-    min_identity, min_query_cover
-        Smallest percentage of equal letters in the alignment of a hit, and of the query's residues
-        that the alignment covers.
+    min_identity, min_query_cover, min_target_cover
+        Smallest percentage of equal letters in the alignment of a hit, and of the residues of the
+        query and of the target that the alignment covers.
     top
         Keep the hits whose raw score is at most so many percent below the query's best, and all
         that score the same.
@@ -291,6 +293,7 @@ class SearchOptions:
     min_score: float = 0.0
     min_identity: float = 0.0
     min_query_cover: float = 0.0
+    min_target_cover: float = 0.0
     top: float | None = None
     max_hsps: int = 1
     sum_stats: bool | None = None

@@ -223,7 +223,7 @@ def _blast_options(command: str) -> Rows:
             continue
         names = [*parameter.opts, *parameter.secondary_opts]
         theirs = [name for name in names if re.fullmatch(r"-\w[\w-]+", name)]
-        ours = [name for name in names if name not in theirs]
+        ours = [name for name in names if name not in getattr(parameter, "others", theirs)]
         if theirs:
             shown = (name.replace("-", "_").replace("_", "-", 1) for name in theirs)
             pairs = ", ".join(map(_code, shown)), ", ".join(map(_code, ours))

@@ -28,6 +28,9 @@ PairMaker = Callable[[list[int], Frames], tuple[Pairs, NDArray[np.int64] | None]
 """Returns the query with some of the targets, in this order, all in their frames; and (targets,)
 what their scores do not exceed, if that may be more than the score of the hit."""
 
+Keeps = Callable[[int, NDArray[np.int64]], bool]
+"""Returns whether an alignment is kept: called with the index of the hit, and its `COLUMNS`."""
+
 
 class FurtherAlignments(NamedTuple):
     """Alignments of hits besides the best of each, in the order of hits, then as they were found.
@@ -214,7 +217,7 @@ class _Search:
         scores: NDArray[np.int64],
         own: Sequence[Frames],
         first: Tracebacks,
-        keeps: Callable[[int, _Found], bool],
+        keeps: Keeps,
         max_count: int,
     ) -> list[list[_Found]]:
         """Return the further alignments of each pair: see `find_further`."""
@@ -234,7 +237,7 @@ class _Search:
                     options = [max(options, key=lambda x: x.score)]
                 for best in options:
                     del self._pending[k, best.frames]
-                    if keeps(k, best):
+                    if keeps(k, best.numbers):
                         found[k].append(best)
                     bounds[every.index(best.frames), k] = best.score
                     self._forbid(k, best.frames, best.numbers[:4])
@@ -296,9 +299,8 @@ def find_further(
     frames: Sequence[Frames],
     first: Tracebacks,
     min_scores: NDArray[np.int64],
+    keeps: Keeps,
     max_count: int,
-    min_identity: float,
-    min_query_cover: float,
     progress: Progress,
 ) -> FurtherAlignments:
     """Return the further alignments of hits, without bit scores and E-values.
@@ -314,23 +316,13 @@ def find_further(
     min_scores
         (frames, hits) the smallest score of a further alignment in each of the frames of
         `readings`, at least 1.
+    keeps
+        Chooses alignments; others are left out, and do not count.
     max_count
         Maximum number of further alignments of a hit; 0 sets no limit.
-    min_identity, min_query_cover
-        Alignments with smaller percentages are left out, and do not count.
     progress
         Called with 0 now and then; may raise to stop the work.
     """
-    query_length = len(readings.query)
-
-    def keeps(k: int, found: _Found) -> bool:
-        columns = dict(zip(COLUMNS, found.numbers.tolist(), strict=True))
-        covered = columns["query_ends"] - columns["query_starts"]
-        return bool(
-            100 * columns["identities"] >= min_identity * columns["lengths"]
-            and 100 * covered >= min_query_cover * query_length
-        )
-
     search = _Search(tracer, make_pairs, readings, min_scores, progress)
     lists = search.find(scores, frames, first, keeps, max_count)
     found = [each for some in lists for each in some]
@@ -388,8 +380,7 @@ def find_others(
         frames=[(1, 1)] * len(targets),
         first=first,
         min_scores=np.full((1, len(targets)), min_score),
+        keeps=lambda k, numbers: True,
         max_count=0,
-        min_identity=0,
-        min_query_cover=0,
         progress=progress,
     )

@@ -123,5 +123,16 @@ ANSWERS: dict[str, Accepted | Switch | Refused] = {
 }
 """BLAST's options, with dashes for underscores, that no option of swdual's stands for."""
 
+_COVERAGE = (
+    "coverage is a percentage here; MMseqs2's -c 0.8 is --min-query-cover 80 with --cov-mode 2, "
+    "--min-target-cover 80 with --cov-mode 1, and both with --cov-mode 0"
+)
+FRACTIONS = {
+    "-c": _COVERAGE,
+    "--cov-mode": _COVERAGE,
+    "--min-seq-id": "identity is a percentage here; MMseqs2's 0.8 is --min-identity 80",
+}
+"""MMseqs2's options of filters, which are fractions there, and what to give instead."""
+
 HITS_SHOWN = ("num-descriptions", "num-alignments")
 """Two numbers for what is one here: how many hits a query has in the output."""

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import click
 from click.types import OptionHelpExtra
 
-from swdual.cli._blast import ANSWERS, HITS_SHOWN, TRUTHS, Accepted, Switch
+from swdual.cli._blast import ANSWERS, FRACTIONS, HITS_SHOWN, TRUTHS, Accepted, Switch
 from swdual.cli._complete import complete_names
 from swdual.cli._size import Size
 from swdual.errors import SwdualError
@@ -110,6 +110,9 @@ class Command(click.Command):
         try:
             return super().parse_args(ctx, words)
         except click.NoSuchOption as error:
+            fraction = FRACTIONS.get(error.option_name)
+            if fraction is not None and "--min-target-cover" in self._names():
+                ctx.fail(f"{error.option_name} is not supported: {fraction}.")
             near = nearest(error.option_name, self._names())
             meant = [_longest(each.opts) for each in self.params if near in each.opts]
             raise click.NoSuchOption(error.option_name, possibilities=meant, ctx=ctx) from error
@@ -329,16 +332,18 @@ def read_mask(mask: str | None) -> str | None:
 
 
 class _Option(click.Option):
-    """An option that also takes BLAST's names, which the help does not show."""
+    """An option that also takes names of other programs, which the help does not show."""
 
-    def __init__(self, names: Sequence[str], *, blast: str = "", **settings: Any) -> None:
-        self._blast = blast.split()
-        super().__init__([*names, *self._blast], **settings)
+    def __init__(
+        self, names: Sequence[str], *, blast: str = "", diamond: str = "", **settings: Any
+    ) -> None:
+        self.others = [*blast.split(), *diamond.split()]
+        super().__init__([*names, *self.others], **settings)
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
-        """Return names and explanation, without BLAST's names."""
+        """Return names and explanation, without the names of other programs."""
         whole = self.opts
-        self.opts = [name for name in whole if name not in self._blast]
+        self.opts = [name for name in whole if name not in self.others]
         try:
             return super().get_help_record(ctx)
         finally:
@@ -363,7 +368,8 @@ def option(*names: str, **settings: Any) -> Callable[[Any], Any]:
     names
         The names of the option.
     settings
-        As for `click.option`; also `blast`, the names in BLAST's programs, separated by spaces.
+        As for `click.option`; also `blast` and `diamond`, the names in BLAST's programs and in
+        DIAMOND, separated by spaces.
     """
     return click.option(*names, cls=_Option, **settings)
 

@@ -65,6 +65,7 @@ alignment_filter_options = combine(
     option(
         "--min-identity",
         blast="-perc-identity",
+        diamond="--id",
         type=Real(min=0, max=100),
         metavar="PERCENT",
         default=0.0,
@@ -73,10 +74,19 @@ alignment_filter_options = combine(
     option(
         "--min-query-cover",
         blast="-qcov-hsp-perc",
+        diamond="--query-cover",
         type=Real(min=0, max=100),
         metavar="PERCENT",
         default=0.0,
         help="Smallest percentage of the query that the alignment of a hit covers.",
+    ),
+    option(
+        "--min-target-cover",
+        diamond="--subject-cover",
+        type=Real(min=0, max=100),
+        metavar="PERCENT",
+        default=0.0,
+        help="Smallest percentage of the target that the alignment of a hit covers.",
     ),
 )
 """Which alignments hits have."""

@@ -15,7 +15,7 @@ from swdual.cli._search_options import alignment_filter_options, outfmt_option
 GROUPS = {
     "Input": INPUT,
     "Output": "out outfmt header force",
-    "Filters": "evalue min_identity min_query_cover min_score min_raw_score",
+    "Filters": "evalue min_identity min_query_cover min_target_cover min_score min_raw_score",
     "Scoring": SCORING,
     "Speed and memory": SPEED,
     "Advanced": "align report_alignments adjust planner replan verify backend trace gantt",

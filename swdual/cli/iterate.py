@@ -55,8 +55,8 @@ GROUPS = {
     "Rounds": "iterations inclusion pseudocount query_seed min_block_width",
     "Output": "out outfmt each_round header force",
     "Profiles": "out_pssm out_ascii_pssm save_each_pssm save_pssm_after_last_round",
-    "Filters": "evalue max_target_seqs top max_hsps min_identity min_query_cover min_score "
-    "min_raw_score taxids not_taxids taxidlist not_taxidlist",
+    "Filters": "evalue max_target_seqs top max_hsps min_identity min_query_cover "
+    "min_target_cover min_score min_raw_score taxids not_taxids taxidlist not_taxidlist",
     "Scoring": "task matrix gap_open gap_extend reward penalty strand stats comp_based_stats "
     "dbsize search_space",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",

@@ -51,8 +51,8 @@ GROUPS = {
     "Input": "query db pssm msa master ignore_master dbtype on_invalid mask lcase_masking "
     "soft_masking db_hard_mask db_soft_mask taxonomy",
     "Output": "out outfmt header force",
-    "Filters": "evalue max_target_seqs top max_hsps min_identity min_query_cover min_score "
-    "min_raw_score taxids not_taxids taxidlist not_taxidlist",
+    "Filters": "evalue max_target_seqs top max_hsps min_identity min_query_cover "
+    "min_target_cover min_score min_raw_score taxids not_taxids taxidlist not_taxidlist",
     "Scoring": "task matrix gap_open gap_extend reward penalty strand query_gencode db_gencode "
     "frameshift stats sum_stats comp_based_stats dbsize search_space",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster server token_file "

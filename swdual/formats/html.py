@@ -415,6 +415,7 @@ def _filters(first: QueryResult) -> str:
         (params.min_score, "bit score at least"),
         (params.min_identity, "identity in % at least"),
         (params.min_query_cover, "query cover in % at least"),
+        (params.min_target_cover, "target cover in % at least"),
     ):
         if limit:
             parts.append(f"{words} {limit:g}")

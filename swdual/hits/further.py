@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.further import Frames, FurtherAlignments, Readings, find_further
 from swdual.alignment.pairs import Pairs
+from swdual.alignment.tracebacks import COLUMNS
 from swdual.alignment.tracer import Tracer
 from swdual.backend import Progress
 from swdual.composition.adjuster import Adjuster
 from swdual.composition.tables import SCALE
+from swdual.hits.search_parameters import AlignmentFilters
 from swdual.profiles.query import find_positions, find_scores
 from swdual.sequences.frames import READING_FRAMES, count_residues, list_frames, measure_frames
 from swdual.sequences.translation import translate_target
@@ -80,13 +82,15 @@ def _align(
     unit = 1 if adjuster is None else SCALE
     scores = result.scores * unit + unit // 2 * (result.scores > 0)
     min_scores = [_find_min_scores(result, scores, unit, frames) for frames in readings.frames]
-    limits: dict[str, Any] = {
-        "max_count": max(params.max_hsps - 1, 0),
-        "min_identity": params.min_identity,
-        "min_query_cover": params.min_query_cover,
-    }
+    max_count, limits = max(params.max_hsps - 1, 0), params.alignment_filters
     if params.sum_stats:  # limits are those of linked alignments
-        limits = dict.fromkeys(limits, 0)
+        max_count, limits = 0, AlignmentFilters()
+
+    def keeps(k: int, numbers: NDArray[np.int64]) -> bool:
+        columns = dict(zip(COLUMNS, numbers.tolist(), strict=True))
+        lengths = len(query), int(result.target_lengths[k])
+        return bool(limits.is_passing(columns.__getitem__, *lengths))
+
     found = find_further(
         tracer,
         make_pairs,
@@ -95,8 +99,9 @@ def _align(
         frames=[*zip(result.frames.tolist(), result.target_frames.tolist(), strict=True)],
         first=result.tracebacks,
         min_scores=np.stack(min_scores),
+        keeps=keeps,
+        max_count=max_count,
         progress=progress,
-        **limits,
     )
     every = found.hit_indices, found.frames, found.target_frames
     bits, log_evalues = _evaluate(result, found.scores, unit, *every)

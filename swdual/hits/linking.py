@@ -36,7 +36,7 @@ def link_hits(result: QueryResult) -> QueryResult:
     rows = replace(rows, log_evalues=_link(rows))
     passing = rows.log_evalues <= (np.log(params.evalue) if params.evalue > 0 else -np.inf)
     passing &= (rows.bits >= params.min_score) & (rows.scores >= params.min_raw_score)
-    passing &= rows.is_passing(params.min_identity, params.min_query_cover)
+    passing &= rows.is_passing(params.alignment_filters)
     rows = rows.subset(np.flatnonzero(passing))
     assert rows.row_hits is not None
     numbers, firsts, hits = np.unique(rows.row_hits, return_index=True, return_inverse=True)

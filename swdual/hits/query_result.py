@@ -20,7 +20,7 @@ from swdual.errors import InputError
 from swdual.hits.adjustment_counts import NO_ADJUSTMENT, AdjustmentCounts
 from swdual.hits.hit import Hit
 from swdual.hits.inclusion import Inclusion, InclusionHistory, list_inclusions
-from swdual.hits.search_parameters import ALIGNMENT_FILTERS, SearchParameters
+from swdual.hits.search_parameters import AlignmentFilters, SearchParameters
 from swdual.hits.targets import StoredTargets, TargetRecords
 from swdual.hits.taxa import LCA_TOP, CommonAncestor, find_common_ancestor
 from swdual.io.text import pluralize, quote
@@ -615,7 +615,8 @@ class QueryResult(SequenceOf[Hit]):
             passing &= rows.bits >= min_score
         if min_raw_score is not None:
             passing &= rows.scores >= min_raw_score
-        passing &= rows.is_passing(min_identity, min_query_cover, min_target_cover)
+        limits = AlignmentFilters(min_identity or 0, min_query_cover or 0, min_target_cover or 0)
+        passing &= rows.is_passing(limits)
         if rows is self:
             return self.subset(np.flatnonzero(passing))
         is_best = np.diff(rows.ranks, prepend=0) > 0
@@ -625,15 +626,14 @@ class QueryResult(SequenceOf[Hit]):
     def select_hits(self) -> QueryResult:
         """Return a result with the hits that pass the search's filters on alignments.
 
-        These are `ALIGNMENT_FILTERS`; of the hits that pass them, `top` and `max_target_seqs`.
+        These are `AlignmentFilters`; of the hits that pass them, `top` and `max_target_seqs`.
         Missing alignments are computed, those of the best hits first, until there are enough hits.
         """
         params = self.params
-        limits = {name: getattr(params, name) for name in ALIGNMENT_FILTERS}
         parts: list[NDArray[np.int64]] = []
         first = count = cutoff = 0
         for piece in self.pieces():
-            indices = first + np.flatnonzero(piece.is_passing(**limits))
+            indices = first + np.flatnonzero(piece.is_passing(params.alignment_filters))
             if count == 0 < len(indices) and params.top is not None:
                 cutoff = score_cutoff(int(self.scores[indices[0]]), params.top)
             parts.append(indices)
@@ -647,25 +647,12 @@ class QueryResult(SequenceOf[Hit]):
             result = result.within(params.top)
         return result.top(params.max_target_seqs) if params.max_target_seqs else result
 
-    def is_passing(
-        self,
-        min_identity: float | None = None,
-        min_query_cover: float | None = None,
-        min_target_cover: float | None = None,
-    ) -> NDArray[np.bool_]:
-        """Return (hits,) whether the alignment of each hit passes all of the given limits."""
-        passing = np.ones(len(self), bool)
-        if min_identity is not None:
-            column = self.tracebacks.column
-            passing &= 100 * column("identities") >= min_identity * column("lengths")
-        if min_query_cover is not None:
-            column = self.tracebacks.column
-            covered = column("query_ends") - column("query_starts")
-            passing &= 100 * covered >= min_query_cover * len(self.query.codes)
-        if min_target_cover is not None:
-            column = self.tracebacks.column
-            covered = column("target_ends") - column("target_starts")
-            passing &= 100 * covered >= min_target_cover * self.target_lengths
+    def is_passing(self, limits: AlignmentFilters) -> NDArray[np.bool_]:
+        """Return (hits,) whether the alignment of each hit passes all limits."""
+        if not any(limits):
+            return np.ones(len(self), bool)
+        column, lengths = self.tracebacks.column, self.target_lengths
+        passing: NDArray[np.bool_] = limits.is_passing(column, len(self.query.codes), lengths)
         return passing
 
 

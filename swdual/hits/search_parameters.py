@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from swdual.sequences.alphabet import raise_case
 from swdual.sequences.frames import READING_FRAMES, select_frames
 from swdual.sequences.scoring import ScoringScheme
 from swdual.statistics.sum_statistics import SUM_CANDIDATE_FACTOR
-
-ALIGNMENT_FILTERS = ("min_identity", "min_query_cover")
-"""Options that keep a hit for what its alignment is; 0 keeps all. `QueryResult` applies them."""
 
 CANDIDATE_FACTOR = 10.0
 """A target is a candidate if its plain E-value is at most this many times the limit."""
@@ -20,6 +18,44 @@ CANDIDATE_FACTOR = 10.0
 MAX_CANDIDATES, CANDIDATES_PER_HIT = 10_000, 20
 """Maximum number of candidates of a query: the first number, or the second for each hit that is
 wanted, whichever is larger."""
+
+
+class AlignmentFilters(NamedTuple):
+    """Limits, in percent, that the alignment of a hit passes; 0 sets none.
+
+    Parameters
+    ----------
+    min_identity, min_query_cover, min_target_cover
+        As for `SearchParameters`.
+    """
+
+    min_identity: float = 0.0
+    min_query_cover: float = 0.0
+    min_target_cover: float = 0.0
+
+    def is_passing(
+        self, column: Callable[[str], Any], query_length: int, target_lengths: Any
+    ) -> Any:
+        """Return whether alignments pass all limits.
+
+        Parameters
+        ----------
+        column
+            Returns a number of each alignment, by its name in `COLUMNS`.
+        query_length, target_lengths
+            Residues of the query and of each target, as given.
+        """
+        by_query = column("query_ends") - column("query_starts")
+        by_target = column("target_ends") - column("target_starts")
+        return (
+            (100 * column("identities") >= self.min_identity * column("lengths"))
+            & (100 * by_query >= self.min_query_cover * query_length)
+            & (100 * by_target >= self.min_target_cover * target_lengths)
+        )
+
+
+ALIGNMENT_FILTERS = AlignmentFilters._fields
+"""Options that keep a hit for what its alignment is. `QueryResult` applies them."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +88,9 @@ class SearchParameters:
         The genetic codes by which queries and targets are translated; None where they are not.
     profile
         Whether the queries are profiles, whose scores take the place of the matrix.
-    min_identity, min_query_cover
-        Smallest percentage of equal letters in the alignment, and of the query that it covers.
+    min_identity, min_query_cover, min_target_cover
+        Smallest percentage of equal letters in the alignment, and of the query and the target that
+        it covers.
     top
         A hit may score at most this percentage below its query's best; None sets no limit.
     max_hsps
@@ -95,6 +132,7 @@ class SearchParameters:
     profile: bool = False
     min_identity: float = 0.0
     min_query_cover: float = 0.0
+    min_target_cover: float = 0.0
     top: float | None = None
     max_hsps: int = 1
     sum_stats: bool = False
@@ -149,9 +187,14 @@ class SearchParameters:
         return "blastn" if self.scheme.matrix.alphabet.complements else "blastp"
 
     @property
+    def alignment_filters(self) -> AlignmentFilters:
+        """The limits that alignments pass."""
+        return AlignmentFilters(*(getattr(self, name) for name in ALIGNMENT_FILTERS))
+
+    @property
     def filters_alignments(self) -> bool:
         """Whether a hit's alignment decides if it is reported."""
-        return any(getattr(self, name) > 0 for name in ALIGNMENT_FILTERS)
+        return any(limit > 0 for limit in self.alignment_filters)
 
     @property
     def finds_further(self) -> bool:

@@ -34,8 +34,8 @@ Schema = dict[str, Any]
 ALLOWED = (
     *("task", "matrix", "gap_open", "gap_extend", "reward", "penalty", "strand"),
     *("max_target_seqs", "min_raw_score", "evalue", "min_score", "min_identity"),
-    *("min_query_cover", "top", "max_hsps", "sum_stats", "frameshift", "stats"),
-    *("comp_based_stats", "adjust", "dbsize", "query_gencode", "db_gencode", "mask"),
+    *("min_query_cover", "min_target_cover", "top", "max_hsps", "sum_stats", "frameshift"),
+    *("stats", "comp_based_stats", "adjust", "dbsize", "query_gencode", "db_gencode", "mask"),
     *("lcase_masking", "soft_masking", "db_hard_mask", "db_soft_mask", "dbtype", "on_invalid"),
     *("taxids", "not_taxids", "search_space"),
 )

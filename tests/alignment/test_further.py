@@ -87,9 +87,8 @@ def trace(query, targets, scheme, count, *, grid_bytes=None, profile=None, min_s
         frames=[(1, 1)] * len(targets),
         first=first,
         min_scores=np.full((1, len(targets)), min_score),
+        keeps=lambda k, numbers: True,
         max_count=count - 1,
-        min_identity=0.0,
-        min_query_cover=0.0,
         progress=lambda cells: None,
     )
     found = [

@@ -647,6 +647,37 @@ def test_filters_have_the_names_of_blast_too(run):
     assert 0 < len(passing) < len(rows)
 
 
+def test_filters_have_the_names_of_diamond_too(run):
+    """Percentages of identical letters, of the query and of the target."""
+    fields = ["-f", "6 qseqid sseqid pident qcovhsp sstart send slen", "-e", "1e9"]
+    every = run("search", "q.fa", "t.fa", *fields).out.splitlines()
+    own = ["--min-identity", "50", "--min-query-cover", "30", "--min-target-cover", "80"]
+    diamond = ["--id", "50", "--query-cover", "30", "--subject-cover=80"]
+    found, same = (run("search", "q.fa", "t.fa", *fields, *each).out for each in (own, diamond))
+    assert found == same
+    rows = [line.split("\t") for line in every]
+    passing = [
+        [qseqid, sseqid, pident, cover, sstart, send, slen]
+        for qseqid, sseqid, pident, cover, sstart, send, slen in rows
+        if float(pident) >= 50 and float(cover) >= 30
+        if 100 * (int(send) - int(sstart) + 1) >= 80 * int(slen)
+    ]
+    assert [line.split("\t") for line in found.splitlines()] == passing
+    assert 0 < len(passing) < len(rows)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["-c", "0.8"], ["-c is not supported: coverage is a percentage", "--min-query-cover 80"]),
+        (["--cov-mode", "1"], ["--cov-mode is not supported", "--min-target-cover 80"]),
+        (["--min-seq-id", "0.8"], ["--min-seq-id is not", "is --min-identity 80"]),
+    ],
+)
+def test_fractions_of_mmseqs_are_refused_with_the_percentage(refuses, options, words):
+    refuses(1, words, "search", "q.fa", "t.fa", *options)
+
+
 @pytest.mark.parametrize(
     ("options", "same"),
     [(["--top", "100"], ["-k", "0"]), (["--top", "100", "-k", "1"], ["-k", "1"])],

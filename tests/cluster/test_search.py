@@ -39,7 +39,7 @@ PROTEINS = {
     "cpu": ["--device", "cpu", "--threads", "1"],
     "self_scheduling": ["--planner", "self_scheduling"],
     "memory": ["--memory-limit", "8G"],
-    "filters": ["--min-identity", "25", "--min-query-cover", "20", "-k", "4", "-e", "1e6"],
+    "filters": ["--min-identity", "25", "--min-target-cover", "20", "-k", "4", "-e", "1e6"],
     "filters, not aligned": ["--min-identity", "25", "-f", "6 qseqid sseqid score", "-e", "1e6"],
     "top": ["--top", "60", "-e", "1e6"],
     "composition": ["--comp-based-stats", "2", "-f", "0", "-e", "1e3"],

@@ -211,9 +211,16 @@ def test_alignments_found_late_are_the_same(options, monkeypatch):
         assert same(one, pickle.loads(pickle.dumps(bare)))
 
 
-def test_filters_decide_by_the_best_alignment_and_hide_others(found):
+@pytest.mark.parametrize(
+    "limits",
+    [
+        {"min_identity": 60.0, "min_query_cover": 25.0},
+        {"min_identity": 60.0, "min_target_cover": 25.0},
+    ],
+    ids=["query", "target"],
+)
+def test_filters_decide_by_the_best_alignment_and_hide_others(found, limits):
     """During the search, where others do not count, and afterwards."""
-    limits = {"min_identity": 60.0, "min_query_cover": 25.0}
     during = swdual.search(
         QUERIES, TARGETS, max_hsps=0, max_target_seqs=0, evalue=10, comp_based_stats=0, **limits
     )
@@ -231,7 +238,8 @@ def test_filters_decide_by_the_best_alignment_and_hide_others(found):
             hidden += both[0] < both[1]
             for alignment in hit.alignments:
                 assert alignment.identity >= 0.6
-                assert alignment.query_coverage >= 0.25
+                assert 100 * alignment.query_coverage >= limits.get("min_query_cover", 0)
+                assert 100 * alignment.target_coverage >= limits.get("min_target_cover", 0)
     assert hidden > 5
     strict = found[0].filter(evalue=1e-6)
     assert all(x.evalue <= 1e-6 for result in strict for hit in result for x in hit.alignments)

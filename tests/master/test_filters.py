@@ -27,7 +27,9 @@ FILTERS = {
     "identity": {"min_identity": 60.0},
     "cover": {"min_query_cover": 70.0},
     "both": {"min_identity": 45.5, "min_query_cover": 33.3},
-    "everything": {"min_identity": 0.1, "min_query_cover": 0.1},
+    "target": {"min_target_cover": 80.0},
+    "all three": {"min_identity": 45.5, "min_query_cover": 33.3, "min_target_cover": 60.0},
+    "everything": {"min_identity": 0.1, "min_query_cover": 0.1, "min_target_cover": 0.1},
     "nothing": {"min_identity": 100.0, "min_query_cover": 100.0},
 }
 
@@ -65,7 +67,7 @@ def lines(results):
     return [[(hit.rank, hit.id, hit.score) for hit in result] for result in results]
 
 
-def expected(results, count, min_identity=0.0, min_query_cover=0.0, top=None):
+def expected(results, count, min_identity=0.0, min_query_cover=0.0, min_target_cover=0.0, top=None):
     """Return the same for all hits, chosen one by one by the definitions."""
     chosen = []
     for result in results:
@@ -75,6 +77,8 @@ def expected(results, count, min_identity=0.0, min_query_cover=0.0, top=None):
             if 100 * hit.alignment.identity >= min_identity
             and 100 * (hit.alignment.query_end - hit.alignment.query_start)
             >= min_query_cover * len(hit.query.codes)
+            and 100 * (hit.alignment.target_end - hit.alignment.target_start)
+            >= min_target_cover * hit.target_length
         ]
         if top is not None and passing:
             best = max(hit.score for hit in passing)
@@ -161,6 +165,25 @@ def test_no_more_alignments_are_found_than_needed(pair, monkeypatch):
         assert sum(looked_at) < most / 2
 
 
+@pytest.mark.parametrize("cover", [40, 90])
+def test_what_is_covered_of_a_translated_target_is_counted_in_its_nucleotides(cover):
+    """On both strands: as the columns sstart, send and slen tell it."""
+    rng = np.random.default_rng(8)
+    codons = {"A": "GCT", "K": "AAA", "L": "CTG", "W": "TGG", "D": "GAT", "R": "CGT", "F": "TTT"}
+    query = "".join(rng.choice([*codons], 60))
+    gene = "".join(codons[letter] for letter in query)
+    flank = "".join(rng.choice([*"ACGT"], 180))
+    minus = gene.translate(str.maketrans("ACGT", "TGCA"))[::-1]
+    targets = {"gene": gene, "minus": minus, "long": gene + flank, "long_minus": flank + minus}
+    options = {"task": "tblastn", "evalue": 1e-3, "mask": "none"}
+    rows = swdual.search(query, targets, **options).to_pandas(["sseqid", "sstart", "send", "slen"])
+    covered = (rows["send"] - rows["sstart"]).abs() + 1
+    expected = set(rows["sseqid"][100 * covered >= cover * rows["slen"]])
+    found = swdual.search(query, targets, min_target_cover=cover, **options)
+    assert {hit.id for hit in found[0]} == expected
+    assert len(expected) == (4 if cover == 40 else 2)
+
+
 @pytest.mark.parametrize("strand", ["both", "minus"])
 def test_both_strands_of_nucleotides_are_covered(strand):
     """The part of the query that is aligned counts, on whichever strand."""
@@ -173,7 +196,7 @@ def test_both_strands_of_nucleotides_are_covered(strand):
     assert [hit.id for hit in found[0]] == ["whole"]
 
 
-@pytest.mark.parametrize("name", ["min_identity", "min_query_cover", "top"])
+@pytest.mark.parametrize("name", ["min_identity", "min_query_cover", "min_target_cover", "top"])
 @pytest.mark.parametrize("value", [-1, 100.5, math.nan])
 def test_what_is_no_percentage_is_refused(pair, name, value):
     with pytest.raises(InputError, match=f"`{name}` is {value}, but"):

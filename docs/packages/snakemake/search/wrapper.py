@@ -32,6 +32,7 @@ OPTIONS = {
     "min_query_cover": "--min-query-cover",
     "min_raw_score": "--min-raw-score",
     "min_score": "--min-score",
+    "min_target_cover": "--min-target-cover",
     "msa": "--msa",
     "msa_master": "--msa-master",
     "not_taxidlist": "--not-taxidlist",
