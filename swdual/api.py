@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Unpack
 from swdual.errors import InputError
 from swdual.hits.query_result import QueryResult
 from swdual.master.checkpoint import Checkpoint, Identity
-from swdual.master.organisms import apply_taxonomy
 from swdual.master.search import Search
+from swdual.master.selection import apply_taxonomy
 from swdual.options import SearchKeywords, SearchOptions
 from swdual.profiles.profile import INCLUSION
 from swdual.runtime.keywords import (
@@ -38,6 +38,8 @@ PAIR_EXCLUDED = {
     "adjust_sample": "draws targets of each query, but pairs are compared only once",
     "taxids": "chooses targets, but here these are queries, too",
     "not_taxids": "chooses targets, but here these are queries, too",
+    "target_ids": "chooses targets, but here these are queries, too",
+    "not_target_ids": "chooses targets, but here these are queries, too",
     "lcase_masking": "masks letters of queries, but here queries are targets, too",
 }
 """Options that a search of all pairs cannot have, and why."""

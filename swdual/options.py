@@ -13,11 +13,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Self, TypedDict
 
+import xxhash
+
 from swdual import registry
 from swdual.backend import Device
 from swdual.composition.tables import is_adjustable
+from swdual.database.id_list import IdentifierList, parse_identifiers
 from swdual.errors import InputError
 from swdual.hits.search_parameters import ALIGNMENT_FILTERS, SearchParameters
+from swdual.io.text import pluralize
 from swdual.masking.mask import BLAST_PREFIX, STORED_MASKS, Mask, parse_mask
 from swdual.planning.planner import PACKAGE as planners
 from swdual.profiles.position_scores import PositionScores
@@ -105,6 +109,8 @@ class SearchKeywords(TypedDict, total=False):
     dbsize: int | None
     taxids: TaxidList | None
     not_taxids: TaxidList | None
+    target_ids: IdentifierList | None
+    not_target_ids: IdentifierList | None
     search_space: str
     taxonomy: str | os.PathLike[str] | None
     strand: str | None
@@ -201,9 +207,13 @@ class SearchOptions:
         -negative_taxids do: taxonomy ids, such as "9606,10090" or [9606, 10090]. With a taxonomy,
         organisms below them are meant, too. A target of several organisms is compared if one of
         them is in `taxids`, and left out if all of them are in `not_taxids`.
+    target_ids, not_target_ids
+        Compare only targets with these identifiers, or leave them out, as BLAST's options
+        -seqidlist and -negative_seqidlist do: a list, or a text with one a line. They find targets
+        as `Database.find` does; those that find none are named in a warning.
     search_space
-        With `taxids` or `not_taxids`, what E-values refer to: "subset", the targets that are
-        compared, as in BLAST; or "database", all targets.
+        Where one of these four options chooses targets, what E-values refer to: "subset", the
+        targets that are compared, as in BLAST; or "database", all targets.
     taxonomy
         NCBI's taxdump, the folder or taxdump.tar.gz, in place of what the database has of it.
     strand
@@ -304,6 +314,8 @@ class SearchOptions:
     dbsize: int | None = None
     taxids: TaxidList | None = None
     not_taxids: TaxidList | None = None
+    target_ids: IdentifierList | None = None
+    not_target_ids: IdentifierList | None = None
     search_space: str = "subset"
     taxonomy: str | os.PathLike[str] | None = None
     strand: str | None = None
@@ -359,6 +371,9 @@ class SearchOptions:
         for name in ("taxids", "not_taxids"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, parse_taxids(getattr(self, name), name))
+        for name in ("target_ids", "not_target_ids"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, parse_identifiers(getattr(self, name), name))
         if self.search_space not in SEARCH_SPACES:
             raise InputError(
                 f"`search_space` is {self.search_space!r}, but it must be "
@@ -416,6 +431,8 @@ class SearchOptions:
             matrix=None,
             taxids=None,
             not_taxids=None,
+            target_ids=None,
+            not_target_ids=None,
             taxonomy=None,
             journal=None,
             resume=False,
@@ -486,6 +503,8 @@ class SearchOptions:
             "dbseqs": None,
             "taxids": _join(self.taxids),
             "not_taxids": _join(self.not_taxids),
+            "target_ids": _describe(self.target_ids),
+            "not_target_ids": _describe(self.not_target_ids),
             "stats": stats,
             "max_target_seqs": max_target_seqs,
             "evalue": MAX_EVALUE if evalue is None else evalue,
@@ -500,3 +519,12 @@ class SearchOptions:
 def _join(taxids: TaxidList | None) -> str:
     """Return a list of taxonomy ids as one text, "" for none."""
     return "" if taxids is None else ",".join(map(str, parse_taxids(taxids, "taxids")))
+
+
+def _describe(identifiers: IdentifierList | None) -> str:
+    """Return what tells a list of identifiers from others, "" for none."""
+    if identifiers is None:
+        return ""
+    words = parse_identifiers(identifiers, "target_ids")
+    digest = xxhash.xxh3_64_hexdigest("\n".join(sorted(words)).encode(errors="replace"))
+    return f"{pluralize(len(words), 'identifier', 'identifiers')} with digest {digest}"

@@ -8,7 +8,7 @@ from typing import NamedTuple
 _EXACT = "an exact search has no word hits to look for or to extend"
 _MASK_NAME = "a mask has the name of its method; swdual makedb --mask METHOD computes it"
 _NO_FILTER = "queries are masked by SEG, DUST or tantan: --mask METHOD"
-_WHOLE = "a search compares all sequences of the database; build one of those that you want"
+_WHOLE = "list identifiers instead: -seqidlist FILE, or -negative_seqidlist FILE"
 _CUT_FIRST = "whole sequences are compared; cut the part that you want out of the file first"
 
 
@@ -113,10 +113,8 @@ ANSWERS: dict[str, Accepted | Switch | Refused] = {
     "gi-mask-name": Refused(_MASK_NAME),
     # Chooses part of a database.
     "gilist": Refused(_WHOLE),
-    "seqidlist": Refused(_WHOLE),
     "ipglist": Refused(_WHOLE),
     "negative-gilist": Refused(_WHOLE),
-    "negative-seqidlist": Refused(_WHOLE),
     "negative-ipglist": Refused(_WHOLE),
     "entrez-query": Refused(_WHOLE),
     "max-intron-length": Refused("alignments are linked across at most 40 residues"),

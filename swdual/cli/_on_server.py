@@ -98,9 +98,9 @@ def search_on_server(
         for name, value in options.items()
         if name != "align" and getattr(defaults, name) != getattr(SearchOptions, name)
     }
-    for name in ("taxids", "not_taxids"):
+    for name in ("taxids", "not_taxids", "target_ids", "not_target_ids"):
         if name in changed:
-            changed[name] = ",".join(map(str, getattr(defaults, name)))
+            changed[name] = " ".join(map(str, getattr(defaults, name)))
     if "matrix" in changed:
         changed["matrix"] = changed["matrix"].upper()
     tokens = read_tokens(token_file)

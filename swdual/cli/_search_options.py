@@ -131,7 +131,7 @@ statistics_options = combine(
 )
 """How E-values are computed."""
 
-organism_options = combine(
+target_options = combine(
     option(
         "--taxids",
         blast="-taxids",
@@ -165,27 +165,41 @@ organism_options = combine(
         metavar="PATH",
         help="NCBI's taxdump, the folder or taxdump.tar.gz.  [default: what the database keeps]",
     ),
+    option(
+        "--target-ids",
+        blast="-seqidlist",
+        type=click.Path(),
+        metavar="FILE",
+        help="Compare only targets whose identifiers are in FILE, one a line.",
+    ),
+    option(
+        "--not-target-ids",
+        blast="-negative-seqidlist",
+        type=click.Path(),
+        metavar="FILE",
+        help="Leave out targets whose identifiers are in FILE.",
+    ),
 )
-"""Which organisms are compared."""
+"""Which targets are compared."""
 
 search_space_option = option(
     "--search-space",
     type=click.Choice(SEARCH_SPACES),
     default="subset",
     show_default=True,
-    help="What E-values refer to where organisms are chosen: the subset of targets that is "
+    help="What E-values refer to where targets are chosen: the subset of targets that is "
     "compared, as in BLAST, or the whole database.",
 )
-"""What E-values refer to where organisms are chosen."""
+"""What E-values refer to where targets are chosen."""
 
 
-def read_organisms(options: dict[str, Any]) -> None:
-    """Add the taxonomy ids of files to those that are listed.
+def read_target_lists(options: dict[str, Any]) -> None:
+    """Replace files with lists of targets by what they hold.
 
     Parameters
     ----------
     options
-        All options of a search; those that name files are removed.
+        All options of a search. Taxonomy ids of files are added to those that are listed.
 
     Raises
     ------
@@ -199,6 +213,32 @@ def read_organisms(options: dict[str, Any]) -> None:
         if path is not None:
             listed = [] if options[name] is None else [options[name]]
             options[name] = [*listed, *read_taxids(path, file)]
+    for name in ("target_ids", "not_target_ids"):
+        if options[name] is not None:
+            options[name] = _read_ids(options[name])
+
+
+def _read_ids(path: str) -> tuple[str, ...]:
+    """Return the identifiers of a file.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or holds none.
+    """
+    from swdual.database.id_list import MAX_LIST_BYTES, read_identifiers
+    from swdual.errors import InputError
+    from swdual.profiles.text import read_text
+
+    text = read_text(path, MAX_LIST_BYTES)
+    if text.startswith("\0"):
+        raise InputError(
+            "is a binary list of blastdb_aliastool; give the text that it was made from", file=path
+        )
+    found = tuple(read_identifiers(text.splitlines()))
+    if not found:
+        raise InputError("holds no identifier; write one a line", file=path)
+    return found
 
 
 target_mask_options = combine(

@@ -30,14 +30,14 @@ from swdual.cli._resume import Resumption, resume_option
 from swdual.cli._search_options import (
     hit_options,
     machine_options,
-    organism_options,
     outfmt_option,
     plan_options,
-    read_organisms,
+    read_target_lists,
     refuse_shared_output,
     search_space_option,
     statistics_options,
     target_mask_options,
+    target_options,
 )
 from swdual.io.text import duration
 
@@ -56,7 +56,8 @@ GROUPS = {
     "Output": "out outfmt each_round header force",
     "Profiles": "out_pssm out_ascii_pssm save_each_pssm save_pssm_after_last_round",
     "Filters": "evalue max_target_seqs top max_hsps min_identity min_query_cover "
-    "min_target_cover min_score min_raw_score taxids not_taxids taxidlist not_taxidlist",
+    "min_target_cover min_score min_raw_score taxids not_taxids taxidlist not_taxidlist "
+    "target_ids not_target_ids",
     "Scoring": "task matrix gap_open gap_extend reward penalty strand stats comp_based_stats "
     "dbsize search_space",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",
@@ -167,7 +168,7 @@ SAVE_LAST = "--save-pssm-after-last-round"
 @composition_mode_option
 @mask_options
 @target_mask_options
-@organism_options
+@target_options
 @search_space_option
 @machine_options
 @plan_options
@@ -230,7 +231,7 @@ def command(
     chosen = choose_format(out, outfmt, header)
     resumption = Resumption(out, chosen, resume=resume, force=force)
     options["mask"] = read_mask(options["mask"])
-    read_organisms(options)
+    read_target_lists(options)
     weighing = {"pseudocount": pseudocount, "min_block_width": min_block_width}
     queries = inputs.find_queries({**options, **weighing})
     rules = RoundOptions(iterations, inclusion, pseudocount, query_seed, min_block_width)

@@ -30,7 +30,7 @@ from swdual.cli._options import (
     strand_option,
     task_option,
 )
-from swdual.cli._search_options import organism_options, read_organisms
+from swdual.cli._search_options import read_target_lists, target_options
 from swdual.io.progress import progress_bar
 from swdual.io.text import sanitize
 
@@ -43,7 +43,8 @@ Sources = tuple[ProfileSource | str, ...]
 
 GROUPS = {
     "Input": "pssm msa master ignore_master dbtype on_invalid task strand query_gencode db_gencode "
-    "frameshift mask lcase_masking taxids not_taxids taxidlist not_taxidlist taxonomy",
+    "frameshift mask lcase_masking taxids not_taxids taxidlist not_taxidlist target_ids "
+    "not_target_ids taxonomy",
     "Hits": "max_target_seqs evalue sum_stats comp_based_stats adjust",
     "Machine": "cpus gpus rates nodes times",
     "Plan": "planner gantt force as_json",
@@ -129,7 +130,7 @@ swdual plan --times times.csv --cpus 3 --gpus 1 --json
 @composition_options
 @frame_options
 @mask_options
-@organism_options
+@target_options
 @on_invalid_option
 @logging_options
 def command(
@@ -155,7 +156,7 @@ def command(
     from swdual.planning.gantt import check_path
 
     options["mask"] = read_mask(options["mask"])
-    read_organisms(options)
+    read_target_lists(options)
     progress = progress and "-" not in files
     profile = ProfileSource.take(options)
     if profile is not None and len(files) > 1:

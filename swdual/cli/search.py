@@ -35,13 +35,13 @@ from swdual.cli._run_search import (
 from swdual.cli._search_options import (
     hit_options,
     machine_options,
-    organism_options,
     outfmt_option,
     plan_options,
-    read_organisms,
+    read_target_lists,
     search_space_option,
     statistics_options,
     target_mask_options,
+    target_options,
 )
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ GROUPS = {
     "soft_masking db_hard_mask db_soft_mask taxonomy",
     "Output": "out outfmt header force",
     "Filters": "evalue max_target_seqs top max_hsps min_identity min_query_cover "
-    "min_target_cover min_score min_raw_score taxids not_taxids taxidlist not_taxidlist",
+    "min_target_cover min_score min_raw_score taxids not_taxids taxidlist not_taxidlist "
+    "target_ids not_target_ids",
     "Scoring": "task matrix gap_open gap_extend reward penalty strand query_gencode db_gencode "
     "frameshift stats sum_stats comp_based_stats dbsize search_space",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster server token_file "
@@ -100,7 +101,7 @@ swdual search queries.fasta proteins.db --server http://127.0.0.1:8080
 @frame_options
 @mask_options
 @target_mask_options
-@organism_options
+@target_options
 @search_space_option
 @option(
     "--soft-masking",
@@ -167,7 +168,7 @@ def command(
     chosen = choose_format(out, outfmt, header)
     options["align"] = find_alignments(align, chosen, outfmt, options)
     options["mask"] = read_mask(options["mask"])
-    read_organisms(options)
+    read_target_lists(options)
     options["top"] = choose_top(chosen.name, options["top"], options["max_target_seqs"])
     if server is not None:
         search_on_server(

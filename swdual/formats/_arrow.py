@@ -78,6 +78,8 @@ def metadata(result: QueryResult | None) -> dict[str, str]:
         "residues": targets.residues,
         "taxids": result.params.taxids or None,
         "not_taxids": result.params.not_taxids or None,
+        "target_ids": result.params.target_ids or None,
+        "not_target_ids": result.params.not_target_ids or None,
     }
     return {
         "swdual.version": __version__,

@@ -152,8 +152,8 @@ def _comments(result: QueryResult, fields: Sequence[str]) -> str:
     method = f"# Composition-based statistics: {composition}\n" if composition else ""
     translated = result.params.translation
     method += f"# Translation: {translated}\n" if translated else ""
-    organisms = result.params.organisms
-    method += f"# Taxonomy: targets {organisms}\n" if organisms else ""
+    chosen = result.params.chosen_targets
+    method += f"# Targets: {chosen}\n" if chosen else ""
     iteration = f"# Iteration: {result.round}\n" if result.round else ""
     return (
         f"# {program} swdual-{__version__}\n"

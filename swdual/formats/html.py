@@ -363,7 +363,7 @@ def _facts(first: QueryResult, command: str) -> dict[str, object]:
         "Statistics": _statistics(first),
         "Composition": params.composition,
         "Translation": params.translation,
-        "Taxonomy": params.organisms and f"targets {params.organisms}",
+        "Targets": params.chosen_targets,
         "Masks": _masks(first),
         "Filters": _filters(first),
     }

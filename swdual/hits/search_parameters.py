@@ -82,6 +82,9 @@ class SearchParameters:
     taxids, not_taxids
         The organisms whose targets are compared, and those whose targets are not, by their taxonomy
         ids, such as "9606,10090"; "" where the option is not given.
+    target_ids, not_target_ids
+        What tells the list of identifiers whose targets are compared, or are not, from others; ""
+        where the option is not given.
     strand
         The strands of queries that are compared: "plus", "minus" or "both".
     query_gencode, db_gencode
@@ -126,6 +129,8 @@ class SearchParameters:
     dbseqs: int | None = None
     taxids: str = ""
     not_taxids: str = ""
+    target_ids: str = ""
+    not_target_ids: str = ""
     strand: str = "plus"
     query_gencode: int | None = None
     db_gencode: int | None = None
@@ -219,14 +224,16 @@ class SearchParameters:
         return f"mode {self.comp_based_stats}, {adjusted} adjusted"
 
     @property
-    def organisms(self) -> str:
-        """Which targets are compared by their organisms, as the headers of outputs say it; else "".
+    def chosen_targets(self) -> str:
+        """Which targets are compared, as the headers of outputs say it; "" if all are.
 
-        >>> SearchParameters(scheme=None, taxids="40674", not_taxids="9606").organisms
+        >>> SearchParameters(scheme=None, taxids="40674", not_taxids="9606").chosen_targets
         'of 40674, not of 9606; E-values of these targets'
         """
         parts = [f"of {self.taxids}"] if self.taxids else []
         parts += [f"not of {self.not_taxids}"] if self.not_taxids else []
+        parts += [f"of {self.target_ids}"] if self.target_ids else []
+        parts += [f"not of {self.not_target_ids}"] if self.not_target_ids else []
         space = "these targets" if self.dbseqs is None else "all targets"
         return f"{', '.join(parts)}; E-values of {space}" if parts else ""
 

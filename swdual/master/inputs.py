@@ -23,7 +23,7 @@ from swdual.io.text import pluralize
 from swdual.masking.mask import BLAST_PREFIX, FILE, STORED, STORED_MASKS, Mask, parse_mask
 from swdual.master.later_targets import LaterTargets, require_all_pairs
 from swdual.master.memory import limit_to_memory
-from swdual.master.organisms import apply_taxonomy, choose_organisms
+from swdual.master.selection import apply_taxonomy, choose_targets
 from swdual.master.translation import (
     NO_TRANSLATION,
     Translation,
@@ -104,7 +104,7 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
     with progress_bar("reading", "", 1, shown=options.progress is True and not typed):
         whole = open_database(database_source, on_invalid, dbtype, limit)
         whole = apply_taxonomy(whole, options)
-        targets = choose_organisms(whole, options)
+        targets = choose_targets(whole, options)
         translation = NO_TRANSLATION
         if profiles:
             check_profiles(profiles, targets, options)

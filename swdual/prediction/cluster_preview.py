@@ -19,6 +19,7 @@ from swdual.master.cost import CalibrationCache, CostModel, name_setting
 from swdual.master.inputs import open_database, translate_targets
 from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
 from swdual.master.partition import PartitionInput
+from swdual.master.selection import TARGET_OPTIONS
 from swdual.master.serialization import HEAD, HIT
 from swdual.master.setup import compute_max_batch_queries
 from swdual.master.worker import bind
@@ -91,10 +92,11 @@ class ClusterPreview:
                 "sequences and longest",
                 file=self.cluster.path,
             )
-        if described and (options.taxids is not None or options.not_taxids is not None):
+        chosen = [f"`{name}`" for name in TARGET_OPTIONS if getattr(options, name) is not None]
+        if described and chosen:
             raise InputError(
-                "describes a database, whose organisms are not known; leave out `taxids` and "
-                "`not_taxids`, or name a database",
+                "describes a database, whose targets are not known; leave out "
+                f"{' and '.join(chosen)}, or name a database",
                 file=self.cluster.path,
             )
         known = (

@@ -12,6 +12,7 @@ from typing import Any
 from swdual import registry
 from swdual.backend import Device
 from swdual.database.database import Database
+from swdual.database.id_list import IdentifierList
 from swdual.errors import InputError
 from swdual.hits.search_parameters import SearchParameters
 from swdual.io.input import read_small
@@ -34,8 +35,8 @@ from swdual.master.inputs import (
     translate_targets,
 )
 from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
-from swdual.master.organisms import apply_taxonomy, choose_organisms
 from swdual.master.partition import Partition, PartitionInput, partition_tasks
+from swdual.master.selection import apply_taxonomy, choose_targets
 from swdual.master.setup import compute_max_batch_queries
 from swdual.master.translation import (
     NO_TRANSLATION,
@@ -96,7 +97,8 @@ def plan(
     **options
         `task`, `strand`, `query_gencode`, `db_gencode`, `frameshift`, `sum_stats`, `dbtype`,
         `on_invalid`, `max_target_seqs`, `evalue`, `comp_based_stats`, `adjust`, `mask`,
-        `lcase_masking`, `taxids`, `not_taxids`, `taxonomy`: as for `search`.
+        `lcase_masking`, `taxids`, `not_taxids`, `target_ids`, `not_target_ids`, `taxonomy`: as for
+        `search`.
 
     Raises
     ------
@@ -132,6 +134,8 @@ class PreviewOptions:
     lcase_masking: bool = False
     taxids: TaxidList | None = None
     not_taxids: TaxidList | None = None
+    target_ids: IdentifierList | None = None
+    not_target_ids: IdentifierList | None = None
     taxonomy: str | os.PathLike[str] | None = None
 
     @property
@@ -157,6 +161,8 @@ class PreviewOptions:
             "lcase_masking",
             "taxids",
             "not_taxids",
+            "target_ids",
+            "not_target_ids",
             "taxonomy",
         )
         return SearchOptions(**{name: getattr(self, name) for name in names})
@@ -170,7 +176,7 @@ class PreviewOptions:
             As the database of `swdual.search`.
         """
         whole = open_database(source, self.on_invalid, self.dbtype)
-        return choose_organisms(apply_taxonomy(whole, self.of_search), self.of_search)
+        return choose_targets(apply_taxonomy(whole, self.of_search), self.of_search)
 
     def read_queries(
         self, source: Any, database: Database, params: SearchParameters

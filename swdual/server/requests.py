@@ -37,7 +37,7 @@ ALLOWED = (
     *("min_query_cover", "min_target_cover", "top", "max_hsps", "sum_stats", "frameshift"),
     *("stats", "comp_based_stats", "adjust", "dbsize", "query_gencode", "db_gencode", "mask"),
     *("lcase_masking", "soft_masking", "db_hard_mask", "db_soft_mask", "dbtype", "on_invalid"),
-    *("taxids", "not_taxids", "search_space"),
+    *("taxids", "not_taxids", "target_ids", "not_target_ids", "search_space"),
 )
 """Options of a search that a request can have. None of them names a file or a machine."""
 
@@ -78,7 +78,7 @@ MAX_NUMBER = 2**31 - 1
 MAX_TEXT = 4096
 """The longest text of a request, in characters, besides the queries."""
 
-MAX_LENGTHS = {"taxids": 1 << 20, "not_taxids": 1 << 20}
+MAX_LENGTHS = dict.fromkeys(("taxids", "not_taxids", "target_ids", "not_target_ids"), 1 << 20)
 """The longest text of options that are lists."""
 
 DEFAULT_NAME = "queries"

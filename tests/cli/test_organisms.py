@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
 from support.taxa import TWO_SPECIES, write_dump
 
@@ -54,8 +56,48 @@ def test_e_values_tell_their_search_space(run, words):
 
 def test_a_commented_table_tells_what_was_chosen(run, words):
     out = run("search", *words[:4], "--taxids", "9606", "-f", "7 sseqid staxid").out
-    assert "\n# Taxonomy: targets of 9606; E-values of these targets\n" in out
+    assert "\n# Targets: of 9606; E-values of these targets\n" in out
     assert "\n# Fields: subject id, subject tax id\n" in out
+
+
+LISTS = {
+    "plain": (b"t1\nt3\n", ["t1", "t3"]),
+    "packed": (gzip.compress(b"t1\nt3"), ["t1", "t3"]),
+    "headers, Windows": (b"# kept\r\n>t1 a\r\n\r\n t3 c\r\n", ["t1", "t3"]),
+    "unknown": (b"t1\nt9\nt3\n", ["t1", "t3"]),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+@pytest.mark.parametrize("command", ["search", "iterate"])
+def test_identifiers_are_read_from_a_file(run, words, here, name, command):
+    """By swdual's names of the option and by BLAST's; the rest is left out, or only the rest."""
+    text, expected = LISTS[name]
+    (here / "list").write_bytes(text)
+    for options, chosen in (
+        (["-seqidlist", "list"], expected),
+        (["--target-ids", "list"], expected),
+        (["-negative_seqidlist", "list"], ["t2"]),
+        (["--not-target-ids", "list"], ["t2"]),
+        (["-seqidlist", "list", "-negative_taxids", "9606"], ["t3"]),
+    ):
+        outcome = run(command, *words, *options)
+        assert sorted({line.split("\t")[0] for line in outcome.out.splitlines()}) == chosen
+        unknown = f"{options[0]}: 1 of 3 identifiers found no target: t.db has no record 't9'"
+        assert (unknown in outcome.err) == (name == "unknown")
+
+
+def test_what_is_no_list_of_identifiers_is_refused(refuses, words, here):
+    (here / "empty").write_text("# none\n")
+    (here / "binary").write_bytes(b"\x00l\x00\x00t1")
+    (here / "other").write_text("t7\n")
+    for file, told in (
+        ("none", "none: cannot be opened"),
+        ("empty", "empty: holds no identifier; write one a line"),
+        ("binary", "binary: is a binary list of blastdb_aliastool; give the text that it was made"),
+        ("other", "t.db has no targets of -seqidlist"),
+    ):
+        refuses(1, [told], "search", *words, "-seqidlist", file)
 
 
 def test_what_is_no_list_is_refused(run, words, here):

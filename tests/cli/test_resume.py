@@ -129,13 +129,14 @@ def test_force_begins_anew(interrupted, run, here):
         (["-e", "0.01"], ["evalue 10.0, not 0.01"]),
         (["--gapopen", "12"], ["gapopen 11, not 12"]),
         (["--subject-cover", "50"], ["min-target-cover 0.0, not 50.0"]),
+        (["-seqidlist", "t.fa"], ["target-ids , not 6 identifiers with digest "]),
         (["--mask", "seg"], ["mask none, not seg:12,2.2,2.5"]),
         (
             ["-k", "1", "--min-raw-score", "9"],
             ["max-target-seqs 500, not 1; min-raw-score 1, not 9"],
         ),
     ],
-    ids=["evalue", "gaps", "cover", "mask", "both"],
+    ids=["evalue", "gaps", "cover", "list", "mask", "both"],
 )
 def test_the_journal_of_another_search_is_refused(interrupted, refuses, options, words):
     """Naming each difference."""

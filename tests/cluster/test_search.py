@@ -66,6 +66,8 @@ PROTEINS = {
         *("-e", "1e6", "-f", "6 std sseq"),
     ],
     "organisms, not aligned": ["--taxids", "9606", "-e", "1e3", *SCORES],
+    "identifiers": ["-seqidlist", "ids", "-e", "1e6"],
+    "identifiers, left out": ["-negative_seqidlist", "ids", "-e", "1e3", "-f", "7"],
     "top of filtered": ["--top", "40", "--min-identity", "25", "-e", "1e6"],
 }
 
@@ -96,7 +98,8 @@ def both(run, here):
 
 @pytest.mark.smoke(3)
 @pytest.mark.parametrize("options", PROTEINS.values(), ids=PROTEINS.keys())
-def test_proteins_are_found_as_on_one_machine(both, data, pair, options):
+def test_proteins_are_found_as_on_one_machine(both, data, pair, here, options):
+    (here / "ids").write_text("".join(f"t{k}\n" for k in range(0, 300, 3)))
     local, there = both(pair, data / "q.fa", data / "d.db", *options)
     assert there == local
 

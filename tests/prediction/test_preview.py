@@ -385,7 +385,7 @@ def test_memory_is_predicted_within_a_factor(here, name, mode, factor):
     assert min(peaks) / 2 < predicted < factor * min(peaks), (predicted, peaks)
 
 
-def test_only_the_chosen_organisms_are_planned(tmp_path):
+def test_only_the_chosen_targets_are_planned(tmp_path):
     """The plan has the cells of the targets that are compared."""
     dump = write_dump(TWO_SPECIES, tmp_path / "dump")
     targets = {"a OX=9606": "MKVLAW" * 20, "b OX=562": "MKVLAW" * 30, "c": "MKV"}
@@ -394,6 +394,8 @@ def test_only_the_chosen_organisms_are_planned(tmp_path):
         ({"taxids": 2}, 180),
         ({"not_taxids": [2759]}, 183),
         ({"taxids": 1}, 300),
+        ({"target_ids": "a c"}, 123),
+        ({"not_target_ids": ["a"]}, 183),
     ):
         options = PreviewOptions(taxonomy=dump, **chosen)
         assert Preview(QUERIES, targets, 1, 0, RATES, options).cells == 40 * residues

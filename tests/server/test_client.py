@@ -52,6 +52,7 @@ def both(run, here, database, url):
     (here / "packed.fa.gz").write_bytes(gzip.compress((here / "q.fa").read_bytes()))
     (here / "cut.fa.gz").write_bytes(gzip.compress((here / "q.fa").read_bytes())[:-9])
     (here / "empty.fa").write_bytes(b"")
+    (here / "ids").write_bytes(b"# kept\nt1 one\n>t2\n\n")
     (here / "wrong.fa").write_bytes(b">q\nMKV\nMK1V\n")
 
     def search(*arguments, stdin=b""):
@@ -84,6 +85,8 @@ def test_every_format_has_the_same_bytes(both, name):
         ("q.fa", "t.db", "-o", "-", "--max-hsps", "0", "--min-identity", "30"),
         ("q.fa", "t.db", "--taxids", "9606,562", "-f", "6 std staxids sscinames"),
         ("q.fa", "t.db", "-negative_taxids", "2", "--search-space", "database"),
+        ("q.fa", "t.db", "-seqidlist", "ids", "-f", "7"),
+        ("q.fa", "t.db", "--not-target-ids", "ids"),
         ("q.fa", "t.db", "-f", "lca", "-k", "1"),
     ],
 )

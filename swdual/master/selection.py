@@ -1,13 +1,15 @@
-"""The targets of some organisms, which a search is restricted to."""
+"""The targets that a search is restricted to: those of some organisms, or of some identifiers."""
 
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.database.database import Database
+from swdual.database.id_list import parse_identifiers
 from swdual.database.subset import Subset, select_records
 from swdual.errors import InputError
 from swdual.io.text import pluralize
@@ -15,8 +17,11 @@ from swdual.options import SearchOptions
 from swdual.taxonomy.taxdump import read_taxonomy
 from swdual.taxonomy.taxid_list import TaxidList, parse_taxids
 
-SHOWN_TAXIDS = 5
+SHOWN = 5
 """Unknown ids that a message names."""
+
+TARGET_OPTIONS = ("taxids", "not_taxids", "target_ids", "not_target_ids")
+"""Options that choose targets."""
 
 logger = logging.getLogger("swdual")
 
@@ -39,11 +44,12 @@ def apply_taxonomy(database: Database, options: SearchOptions) -> Database:
     return database.with_taxonomy(read_taxonomy(options.taxonomy))
 
 
-def choose_organisms(database: Database, options: SearchOptions) -> Database:
-    """Return the targets of the organisms that the options ask for, all by default.
+def choose_targets(database: Database, options: SearchOptions) -> Database:
+    """Return the targets of the organisms and identifiers that the options ask for; by default all.
 
     A target of several organisms is compared if one of them is in ``taxids``, and left out if all
-    of them are in ``not_taxids``. A target without any is left out by ``taxids`` only.
+    of them are in ``not_taxids``. A target without any is left out by ``taxids`` only. Identifiers
+    find targets as `Database.select` does; those that find none are named in a warning.
 
     Parameters
     ----------
@@ -53,11 +59,13 @@ def choose_organisms(database: Database, options: SearchOptions) -> Database:
     Raises
     ------
     InputError
-        If the database has no taxonomy ids, or none of its targets is left.
+        If taxonomy ids are given and the database has none, or none of its targets is left.
     """
-    if options.taxids is None and options.not_taxids is None:
+    given = [name for name in TARGET_OPTIONS if getattr(options, name) is not None]
+    if not given:
         return database
-    if not database.has_taxids:
+    by_organism = any(name in given for name in TARGET_OPTIONS[:2])
+    if by_organism and not database.has_taxids:
         option = "taxids" if options.not_taxids is None else "not_taxids"
         raise InputError(
             f"`{option}` needs taxonomy ids, but {database.name} has none: build it with "
@@ -68,21 +76,47 @@ def choose_organisms(database: Database, options: SearchOptions) -> Database:
         chosen &= database.match_taxids(_expand(database, options.taxids, "taxids"))[0]
     if options.not_taxids is not None:
         chosen &= ~database.match_taxids(_expand(database, options.not_taxids, "not_taxids"))[1]
+    if options.target_ids is not None:
+        chosen &= _find(database, parse_identifiers(options.target_ids, "target_ids"), "target_ids")
+    if options.not_target_ids is not None:
+        left_out = parse_identifiers(options.not_target_ids, "not_target_ids")
+        chosen &= ~_find(database, left_out, "not_target_ids")
     count = int(np.count_nonzero(chosen))
     if not count:
-        wanted = " and ".join(
-            f"`{name}`" for name in ("taxids", "not_taxids") if getattr(options, name) is not None
-        )
+        wanted = " and ".join(f"`{name}`" for name in given)
         remedy = (
             ""
-            if database.taxonomy is not None
+            if database.taxonomy is not None or not by_organism
             else (", and without a taxonomy organisms below these are not known: give `taxonomy`")
         )
         raise InputError(f"{database.name} has no targets of {wanted}{remedy}")
-    logger.debug("targets: %s of %s, by organism", f"{count:,}", f"{len(database):,}")
+    logger.debug("targets: %s of %s are chosen", f"{count:,}", f"{len(database):,}")
     return (
         database if count == len(database) else Subset(database, select_records(database, chosen))
     )
+
+
+def _find(database: Database, identifiers: Sequence[str], option: str) -> NDArray[np.bool_]:
+    """Return (records,) whether each record has one of some identifiers."""
+    found = np.zeros(len(database), np.bool_)
+    unknown = []
+    for word, (exact, partial) in database.lookup(identifiers).items():
+        if exact or len(partial) == 1:
+            found[exact or partial] = True
+        else:
+            unknown.append(word)
+    if unknown:
+        _, errors = database.select(unknown[:SHOWN])
+        logger.warning(
+            "`%s`: %s of %s found no target: %s %s%s",
+            option,
+            f"{len(unknown):,}",
+            pluralize(len(identifiers), "identifier", "identifiers"),
+            database.name,
+            "; ".join(error.message for error in errors.values()),
+            "; ..." if len(unknown) > SHOWN else "",
+        )
+    return found
 
 
 def _expand(database: Database, given: TaxidList, option: str) -> NDArray[np.uint32]:
@@ -98,12 +132,12 @@ def _expand(database: Database, given: TaxidList, option: str) -> NDArray[np.uin
         return np.array(taxids, np.uint32)
     unknown = [taxid for taxid in taxids if taxid not in tree]
     if unknown:
-        more = ", ..." if len(unknown) > SHOWN_TAXIDS else ""
+        more = ", ..." if len(unknown) > SHOWN else ""
         logger.warning(
             "%s not in the taxonomy of %s: %s%s",
             pluralize(len(unknown), "taxonomy id is", "taxonomy ids are"),
             database.name,
-            ", ".join(map(str, unknown[:SHOWN_TAXIDS])),
+            ", ".join(map(str, unknown[:SHOWN])),
             more,
         )
     return tree.expand(taxids)
