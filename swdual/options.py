@@ -205,8 +205,9 @@ class SearchOptions:
     taxids, not_taxids
         Compare only targets of some organisms, or leave them out, as BLAST's options -taxids and
         -negative_taxids do: taxonomy ids, such as "9606,10090" or [9606, 10090]. With a taxonomy,
-        organisms below them are meant, too. A target of several organisms is compared if one of
-        them is in `taxids`, and left out if all of them are in `not_taxids`.
+        organisms below them are meant, too, and names are known, such as "Homo sapiens, Bacteria".
+        A target of several organisms is compared if one of them is in `taxids`, and left out if
+        all of them are in `not_taxids`.
     target_ids, not_target_ids
         Compare only targets with these identifiers, or leave them out, as BLAST's options
         -seqidlist and -negative_seqidlist do: a list, or a text with one a line. They find targets

@@ -22,6 +22,9 @@ LOCAL = (
 )
 """Options of a search on this machine, or on a cluster."""
 
+LISTS = {"taxids": ",", "not_taxids": ",", "target_ids": " ", "not_target_ids": " "}
+"""Options that are lists, and what separates what they have in a request."""
+
 token_option = option(
     "--token-file",
     type=click.Path(),
@@ -98,9 +101,9 @@ def search_on_server(
         for name, value in options.items()
         if name != "align" and getattr(defaults, name) != getattr(SearchOptions, name)
     }
-    for name in ("taxids", "not_taxids", "target_ids", "not_target_ids"):
+    for name, mark in LISTS.items():
         if name in changed:
-            changed[name] = " ".join(map(str, getattr(defaults, name)))
+            changed[name] = mark.join(map(str, getattr(defaults, name)))
     if "matrix" in changed:
         changed["matrix"] = changed["matrix"].upper()
     tokens = read_tokens(token_file)

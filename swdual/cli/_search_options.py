@@ -137,7 +137,7 @@ target_options = combine(
         blast="-taxids",
         metavar="LIST",
         help="Compare only targets of these organisms, by taxonomy ids such as 9606,10090. With a "
-        "taxonomy also of those below them.",
+        "taxonomy also of those below them, and by names such as 'Homo sapiens'.",
     ),
     option(
         "--not-taxids",

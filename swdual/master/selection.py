@@ -12,10 +12,11 @@ from swdual.database.database import Database
 from swdual.database.id_list import parse_identifiers
 from swdual.database.subset import Subset, select_records
 from swdual.errors import InputError
-from swdual.io.text import pluralize
+from swdual.io.text import pluralize, quote
 from swdual.options import SearchOptions
 from swdual.taxonomy.taxdump import read_taxonomy
 from swdual.taxonomy.taxid_list import TaxidList, parse_taxids
+from swdual.taxonomy.tree import Taxonomy
 
 SHOWN = 5
 """Unknown ids that a message names."""
@@ -120,9 +121,15 @@ def _find(database: Database, identifiers: Sequence[str], option: str) -> NDArra
 
 
 def _expand(database: Database, given: TaxidList, option: str) -> NDArray[np.uint32]:
-    """Return taxonomy ids and all below them, if the tree is known."""
-    taxids = parse_taxids(given, option)
-    tree = database.taxonomy
+    """Return taxonomy ids and all below them, if the tree is known; it tells those of names."""
+    taxa, tree = parse_taxids(given, option), database.taxonomy
+    names = [taxon for taxon in taxa if isinstance(taxon, str)]
+    if names and tree is None:
+        raise InputError(
+            f"`{option}` has {quote(names[0])}, but {database.name} has no taxonomy to look names "
+            "up in: give taxonomy ids, such as 9606, or `taxonomy`"
+        )
+    taxids = [taxon for taxon in taxa if isinstance(taxon, int)]
     if tree is None:
         logger.info(
             "%s has no taxonomy: organisms below the given ones are not chosen; "
@@ -140,4 +147,25 @@ def _expand(database: Database, given: TaxidList, option: str) -> NDArray[np.uin
             ", ".join(map(str, unknown[:SHOWN])),
             more,
         )
-    return tree.expand(taxids)
+    return tree.expand([*taxids, *(_find_taxon(tree, name, option) for name in names)])
+
+
+def _find_taxon(tree: Taxonomy, name: str, option: str) -> int:
+    """Return the taxonomy id of a name.
+
+    Raises
+    ------
+    InputError
+        If no taxon has this name, or several have.
+    """
+    found = tree.find_names(name)
+    if len(found) == 1:
+        return found[0].taxid
+    if found:
+        those = ", ".join(f"{taxon.taxid} ({taxon.rank})" for taxon in found)
+        raise InputError(
+            f"`{option}` has {quote(name)}, the name of {those}; give one of these ids"
+        )
+    near = tree.suggest_name(name)
+    hint = f"; did you mean {quote(near)}?" if near else "; give its taxonomy id, such as 9606"
+    raise InputError(f"`{option}` has {quote(name)}, but no taxon has this name{hint}")

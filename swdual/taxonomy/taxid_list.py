@@ -1,4 +1,4 @@
-"""Lists of taxonomy ids, as options give them: numbers, texts and files."""
+"""Lists of taxonomy ids and names of taxa, as options give them: numbers, texts and files."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from swdual.taxonomy.tree import MAX_TAXID
 MAX_LIST_BYTES = 64 << 20
 
 TaxidList = str | int | Iterable[int | str]
-"""One id or several: a number, a text such as "9606,10090", or an iterable of these."""
+"""Ids and names: a number, a text such as "9606,Mus musculus", or an iterable of these."""
 
 
-def parse_taxids(given: TaxidList, option: str) -> tuple[int, ...]:
-    """Return the ids of a list, ascending and each once.
+def parse_taxids(given: TaxidList, option: str) -> tuple[int | str, ...]:
+    """Return the ids of a list, ascending, and then the names; each once.
+
+    Names are between commas, ids also between blanks.
 
     Parameters
     ----------
@@ -29,16 +31,23 @@ def parse_taxids(given: TaxidList, option: str) -> tuple[int, ...]:
     Raises
     ------
     InputError
-        If the list is empty, or something in it is no taxonomy id.
+        If the list is empty, or something in it is neither a taxonomy id nor a name.
 
     >>> parse_taxids("10090, 9606", "taxids")
     (9606, 10090)
+    >>> parse_taxids(["Mus musculus, 562", 9606], "taxids")
+    (562, 9606, 'Mus musculus')
     """
     items = [given] if isinstance(given, (str, int)) else [*given]
-    words = [word for item in items for word in str(item).replace(",", " ").split()]
-    if not words:
+    taxids, names = set(), set()
+    for part in (part.split() for item in items for part in str(item).split(",")):
+        if any(letter.isalpha() for word in part for letter in word):
+            names.add(" ".join(part))
+        else:
+            taxids |= {parse_taxid(word, option) for word in part}
+    if not taxids and not names:
         raise InputError(f"`{option}` is empty; name at least one taxonomy id, such as 9606")
-    return tuple(sorted({parse_taxid(word, option) for word in words}))
+    return *sorted(taxids), *sorted(names)
 
 
 def parse_taxid(word: str, option: str) -> int:

@@ -11,6 +11,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.io.text import nearest
+
 MAX_TAXID = 2**31 - 1
 """The largest taxonomy id, as in BLAST."""
 
@@ -85,6 +87,21 @@ class Taxonomy:
         """Return the taxon with an id, also one that was merged; None if there is none."""
         index = self._find(taxid)
         return None if index is None else self._taxon(index)
+
+    def find_names(self, name: str) -> list[Taxon]:
+        """Return the taxa with a scientific name, else those with a common name; in any case."""
+        wanted = name.casefold()
+        found = [k for k, each in enumerate(self.names) if each.casefold() == wanted]
+        common = (taxid for taxid, each in self.common_names.items() if each.casefold() == wanted)
+        return [self._taxon(k) for k in found] or [self[taxid] for taxid in sorted(common)]
+
+    def suggest_name(self, name: str) -> str | None:
+        """Return the name, of those that begin with the same letter, that is most like another."""
+        first = name[:1].casefold()
+        known = (*self.names, *self.common_names.values())
+        similar = {each.casefold(): each for each in known if each[:1].casefold() == first}
+        near = nearest(name.casefold(), similar)
+        return None if near is None else similar[near]
 
     @property
     def taxa(self) -> list[Taxon]:

@@ -21,6 +21,10 @@ WAYS = {
     "left out by file": (["-negative_taxidlist", "ids"], ["t1", "t3"]),
     "both": (["--taxids", "1", "--not-taxids", "2759"], ["t2"]),
     "below": (["--taxids", "2759"], ["t1"]),
+    "name": (["--taxids", "Homo sapiens"], ["t1"]),
+    "names": (["-taxids", "bacteria,human"], ["t1", "t2"]),
+    "names and ids": (["--taxids", "Eukaryota, 562"], ["t1", "t2"]),
+    "left out by name": (["--not-taxids", "Escherichia coli"], ["t1", "t3"]),
 }
 
 
@@ -29,7 +33,10 @@ def words(here, run):
     (here / "t.fa").write_text(TARGETS)
     (here / "map").write_text(MAP)
     (here / "ids").write_text("562\n")
-    write_dump(TWO_SPECIES, here / "dump")
+    dump = write_dump(TWO_SPECIES, here / "dump")
+    with open(dump / "names.dmp", "a") as names:
+        for taxid in (2, 2759):
+            names.write(f"{taxid}\t|\tlife\t|\t\t|\tgenbank common name\t|\n")
     made = run("makedb", "-in", "t.fa", "-out", "t.db", "-taxid_map", "map", "--taxonomy", "dump")
     assert made.code == 0
     assert "map: 1 of 3 records is not in it" in made.err
@@ -103,7 +110,10 @@ def test_what_is_no_list_of_identifiers_is_refused(refuses, words, here):
 def test_what_is_no_list_is_refused(run, words, here):
     (here / "ids").write_text("562\nx\n")
     for options, told in (
-        (["--taxids", "human"], "--taxids has 'human', but a taxonomy id is a whole number"),
+        (["--taxids", "0"], "--taxids has '0', but a taxonomy id is a whole number"),
+        (["--taxids", "Homo sapien"], "but no taxon has this name; did you mean 'Homo sapiens'?"),
+        (["-negative_taxids", "Zea"], "-negative_taxids has 'Zea', but no taxon has this name; g"),
+        (["-taxids", "life"], "-taxids has 'life', the name of 2 (domain), 2759 (domain); give"),
         (["-negative_taxids", ""], "-negative_taxids is empty"),
         (["-taxidlist", "ids"], "ids:2: -taxidlist has 'x'"),
         (["-taxidlist", "none"], "none: cannot be read"),

@@ -165,6 +165,10 @@ def test_what_cannot_be_chosen_is_refused(case, tmp_path, caplog):
     _, given, folder = case
     with pytest.raises(InputError, match=r"`taxids` needs taxonomy ids, but .* has none"):
         swdual.search(given.queries, given.targets, taxids=5)
+    with pytest.raises(
+        InputError, match=r"`taxids` has 'human', but .*plain\.db has no taxonomy to"
+    ):
+        swdual.search(given.queries, folder / "plain.db", taxids=[5, "human"])
     with pytest.raises(InputError, match=r"t\.db has no targets of `taxids`$"):
         swdual.search(given.queries, folder / "t.db", taxids=9)
     assert "1 taxonomy id is not in the taxonomy of" in caplog.text

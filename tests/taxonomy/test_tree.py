@@ -10,7 +10,7 @@ from support.taxa import dump_files, random_tree, write_archive, write_dump
 from swdual.errors import InputError
 from swdual.taxonomy.taxdump import read_taxonomy
 from swdual.taxonomy.taxid_list import parse_taxids, read_taxids
-from swdual.taxonomy.tree import Taxonomy
+from swdual.taxonomy.tree import Taxonomy, make_taxonomy
 
 
 @pytest.fixture(params=range(3))
@@ -160,11 +160,28 @@ def test_names_are_safe_to_print(tmp_path):
     assert "names.dmp" in dump_files(random_tree(random.Random(1), 5))
 
 
+def test_names_are_found_as_in_plain_lists():
+    """In any case; a scientific name comes before common ones, and several taxa may have one."""
+    taxids = [1, 10, 11, 12, 13]
+    names = ["root", "Bacillus", "bacillus", "Mus", "Rattus"]
+    common = {12: "Mouse", 13: "mouse", 10: "rattus"}
+    tree = make_taxonomy(taxids, [1] * 5, ["no rank"] * 5, names, common, {})
+    for name, expected in (
+        ("BACILLUS", [10, 11]), ("mus", [12]), ("MOUSE", [12, 13]), ("Rattus", [13]), ("rat", []),
+    ):  # fmt: skip
+        assert [taxon.taxid for taxon in tree.find_names(name)] == expected
+    assert tree.suggest_name("rattuss") == "rattus"
+    assert tree.suggest_name("Muse") == "mouse"
+    assert tree.suggest_name("Zea mays") is None
+
+
 def test_lists_of_ids_are_read_in_all_their_forms(tmp_path):
     for given in ("9606,10090", "10090 9606", [9606, 10090], ["9606", "10090,9606"]):
         assert parse_taxids(given, "taxids") == (9606, 10090)
     assert parse_taxids(9606, "taxids") == (9606,)
-    for given in ("", [], "x", "0", "-1", "1.5", "2147483648", "9606;1", "\u0661"):
+    for given in ("Mus  musculus ,562, 9606 7", ["Mus musculus", 7, "9606,562"]):
+        assert parse_taxids(given, "taxids") == (7, 562, 9606, "Mus musculus")
+    for given in ("", [], " , ", "0", "-1", "1.5", "2147483648", "9606;1", "\u0661"):
         with pytest.raises(InputError, match="`taxids`"):
             parse_taxids(given, "taxids")
     path = tmp_path / "ids"
