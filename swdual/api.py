@@ -85,8 +85,9 @@ def iter_search(
         (id, sequence) pair, a dict of them, or an iterable of any of these; or a `Profile`, or a
         list of them.
     database
-        A `Database`, the path of one or of a sequence file, or proteins as records, pairs, a
-        dictionary or an iterable of these; what is not a database is indexed in memory.
+        A `Database`, the path of one or of a sequence file, a list of `Path` objects of sequence
+        files, or proteins as records, pairs, a dictionary or an iterable of these; what is not a
+        database is indexed in memory.
 
     Raises
     ------

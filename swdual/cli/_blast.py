@@ -9,7 +9,10 @@ _EXACT = "an exact search has no word hits to look for or to extend"
 _MASK_NAME = "a mask has the name of its method; swdual makedb --mask METHOD computes it"
 _NO_FILTER = "queries are masked by SEG, DUST or tantan: --mask METHOD"
 _WHOLE = "list identifiers instead: -seqidlist FILE, or -negative_seqidlist FILE"
-_CUT_FIRST = "whole sequences are compared; cut the part that you want out of the file first"
+_CUT_FIRST = (
+    "whole sequences are compared; cut the part out first, from a database of 'swdual makedb': "
+    "swdual extract DB --all --range START-STOP"
+)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn, Self
@@ -209,7 +210,10 @@ class Inputs:
     def paths(self) -> list[str]:
         """The files."""
         source = self.query if self.profile is None else self.profile.path
-        return [name for name in (source, self.db) if name is not None]
+        from swdual.database.reader import list_files
+
+        files = [os.fspath(file) for file in list_files(self.db)]
+        return files if source is None else [source, *files]
 
     def find_queries(self, options: Mapping[str, Any]) -> Path | str | Profile:
         """Return the queries for `swdual.search`: see `name_input` and `ProfileSource.read`."""

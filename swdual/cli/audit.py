@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from typing import Any
 
 import click
@@ -182,10 +183,12 @@ def command(
 
     from swdual.api import audit
     from swdual.cli._inputs import name_input
+    from swdual.database.reader import list_files
     from swdual.io.output import replace_file
 
-    with replace_file(out, force=force, inputs=files, compress=True) as stream:
-        found = audit(tables, name_input(queries), name_input(database), **options)
+    paths = [*tables, queries, *(os.fspath(file) for file in list_files(database))]
+    with replace_file(out, force=force, inputs=paths, compress=True) as stream:
+        found = audit(tables, name_input(queries), database, **options)
         found.write(stream, chosen)
     for row in found.summary()[len(found.bins) - 1 :: len(found.bins)]:
         logger.info("%s: %s hits found", row["table"], _describe(row))

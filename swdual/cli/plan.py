@@ -196,7 +196,7 @@ def command(
     else:
         from swdual.prediction.preview import Preview, PreviewOptions
 
-        queries, database = (_read_source(each, options) for each in sources)
+        queries, database = _read_sources(sources, options)
         known = _parse_rates(rates)
         with progress_bar("planning", "", 1, shown=progress):
             preview = Preview(queries, database, cpus, gpus, known, PreviewOptions(**options))
@@ -236,9 +236,11 @@ def _parse_rates(given: str | None) -> str | dict[str, Any] | None:
     return rates
 
 
-def _read_source(source: ProfileSource | str, options: dict[str, Any]) -> Any:
-    """Return queries or a database for the functions of the library."""
-    return name_input(source) if isinstance(source, str) else source.read(options)
+def _read_sources(sources: Sources, options: dict[str, Any]) -> tuple[Any, Any]:
+    """Return queries and database for the functions of the library; None where one is missing."""
+    queries, *database = sources
+    read = name_input(queries) if isinstance(queries, str) else queries.read(options)
+    return read, database[0] if database else None
 
 
 def _check_cluster_usage(sources: Sources, others: dict[str, Any], planner: str) -> None:
@@ -270,7 +272,7 @@ def _forecast(
     from swdual.prediction.cluster_preview import ClusterPreview
     from swdual.prediction.preview import PreviewOptions
 
-    queries, database = (*(_read_source(each, options) for each in sources), None)[:2]
+    queries, database = _read_sources(sources, options)
     with progress_bar("planning", "", 1, shown=progress):
         preview = ClusterPreview(queries, database, nodes, PreviewOptions(**options))
         return preview, preview.forecast(planner)

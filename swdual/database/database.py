@@ -43,7 +43,7 @@ from swdual.database.mapping import FileState, MappedFile, MemoryFile, Piece
 from swdual.database.memory import limit_batches
 from swdual.database.reader import find_reader
 from swdual.database.remote import CachedFile, open_remote
-from swdual.database.source import read_typed_batches
+from swdual.database.source import is_database, read_typed_batches
 from swdual.database.storage import Storage, piece_state
 from swdual.database.validity import (
     block_agrees,
@@ -52,7 +52,7 @@ from swdual.database.validity import (
     lengths_agree,
     taxids_agree,
 )
-from swdual.errors import DatabaseError, UnknownIdentifier
+from swdual.errors import DatabaseError, InputError, UnknownIdentifier
 from swdual.io import notebook
 from swdual.io.text import pluralize, quote, sanitize
 from swdual.io.url import find_path, redact_name
@@ -181,7 +181,7 @@ class Database:
             hint = "build it with 'swdual makedb'"
             if len(name.split()) > 1 and all(map(os.path.exists, name.split())):
                 hint = (
-                    f"a search takes one database: 'swdual makedb {name} NEW.db' joins FASTA files"
+                    f"only searches take several: 'swdual makedb {name} NEW.db' joins FASTA files"
                 )
             raise DatabaseError(
                 f"cannot be opened ({error.strerror}); {hint}", file=name
@@ -279,9 +279,46 @@ class Database:
         DatabaseError
             If it is a database of another program, and damaged.
         """
-        found = read_typed_batches([path], dbtype, on_invalid, keeps_masks=True)
+        return cls.from_files(
+            [path], dbtype=dbtype, on_invalid=on_invalid, memory_limit=memory_limit
+        )
+
+    @classmethod
+    def from_files(
+        cls,
+        paths: list[Source],
+        *,
+        dbtype: str = "auto",
+        on_invalid: OnInvalid = "error",
+        memory_limit: int | None = None,
+    ) -> Self:
+        """Return a database of the records of several files, one behind the other.
+
+        Parameters
+        ----------
+        paths
+            FASTA or FASTQ files, or databases of BLAST, MMseqs2 or DIAMOND.
+        dbtype, on_invalid, memory_limit
+            As for `from_fasta`.
+
+        Raises
+        ------
+        InputError
+            As `from_fasta` does; also if one of several is a database that `makedb` wrote.
+        MemoryLimitError, DatabaseError
+            As `from_fasta` does.
+        """
+        for path in paths if len(paths) > 1 else ():
+            if is_database(path):
+                cls.open(path).close()  # says so if there is no such file
+                raise InputError(
+                    "is a database of swdual, which is searched by itself; join the files that it "
+                    "was made from with the others: 'swdual makedb FILE... NEW.db'",
+                    file=redact_name(os.fspath(path)),
+                )
+        found = read_typed_batches(paths, dbtype, on_invalid, keeps_masks=True)
         batches = limit_batches(found.batches, find_allowance(memory_limit))
-        name = redact_name(os.fspath(path))
+        name = " ".join(redact_name(os.fspath(path)) for path in paths)
         return cls.from_batches(batches, found.alphabet, name, title=found.title, masks=found.masks)
 
     @cached_property

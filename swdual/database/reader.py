@@ -8,6 +8,7 @@ dbtype)`` returns it as an `OtherDatabase`.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from types import ModuleType
@@ -15,6 +16,7 @@ from typing import Any
 
 from swdual import registry
 from swdual.io.text import sanitize
+from swdual.io.url import is_url
 from swdual.sequences.alphabet import Alphabet
 from swdual.sequences.sequence import Batch
 from swdual.sequences.stream import Source
@@ -88,6 +90,45 @@ def find_reader(path: Source) -> ModuleType | None:
         if module.detect(os.fspath(path)):
             return module
     return None
+
+
+def list_files(source: Any) -> list[Source]:
+    """Return the files that a database is given as: of a path, a text or a list of paths.
+
+    It is empty for what is no file, such as sequences in memory.
+    """
+    if isinstance(source, str):
+        return [*_split_names(source)]
+    if isinstance(source, os.PathLike):
+        return [source]
+    if isinstance(source, (list, tuple)) and all(isinstance(x, os.PathLike) for x in source):
+        return [*source]
+    return []
+
+
+def _split_names(text: str) -> list[str]:
+    """Return the names of the databases that a text has, between blanks, as BLAST's -db.
+
+    It is one name, with its blanks, if there is such a file or database, or if there is none of
+    any of the words. A name in quotation marks may have blanks, too.
+
+    Parameters
+    ----------
+    text
+        One name or several.
+    """
+    try:
+        words = shlex.split(text)
+    except ValueError:  # a quotation mark that does not end
+        return [text]
+    if len(words) < 2 or is_url(text) or _exists(text) or not any(map(_exists, words)):
+        return [text]
+    return words
+
+
+def _exists(name: str) -> bool:
+    """Return whether there is such a file, or such a database of another program."""
+    return os.path.exists(name) or find_reader(name) is not None
 
 
 def open_other(path: Source, dbtype: str = "auto") -> OtherDatabase | None:

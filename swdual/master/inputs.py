@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from swdual.composition.tables import find_tables
 from swdual.database.database import Database
+from swdual.database.reader import list_files
 from swdual.database.source import IN_MEMORY, is_database, read_typed_records
 from swdual.database.subset import Subset
 from swdual.database.translation import translate_database
@@ -276,18 +277,19 @@ def open_database(
     InputError, DatabaseError, MemoryLimitError
         If it cannot be read, is empty or of another type, or does not fit into memory.
     """
-    if isinstance(source, (str, os.PathLike)) and is_database(source):
-        source = Database.open(source)
+    files = list_files(source)
+    if len(files) == 1 and is_database(files[0]):
+        source = Database.open(files[0])
     if isinstance(source, Database):
         if dbtype not in ("auto", source.alphabet.name):
             raise InputError(
                 f"{source.name} holds {source.alphabet.plural}, but `dbtype={dbtype!r}` was given"
             )
         return _log_database(source)
-    if isinstance(source, (str, os.PathLike)):
+    if files:
         return _log_database(
-            Database.from_fasta(
-                source, dbtype=dbtype, on_invalid=on_invalid, memory_limit=memory_limit
+            Database.from_files(
+                files, dbtype=dbtype, on_invalid=on_invalid, memory_limit=memory_limit
             )
         )
     batches, alphabet = read_typed_records(source, dbtype, on_invalid)
