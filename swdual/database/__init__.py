@@ -26,4 +26,6 @@
     The frames of a database of nucleotides, as a database of proteins.
 ``lookup``, ``_find``
     Finds records by their identifiers; its kernel.
+``id_list``
+    Lists of identifiers, as options give them.
 """

@@ -4,8 +4,8 @@
     One search, from its inputs to its results; these on their way into a format.
 ``inputs``
     Reads queries, database and scoring scheme.
-``organisms``
-    The targets of some organisms.
+``selection``
+    The targets of some organisms, or of a list.
 ``translation``
     Decides what is translated; queries with the proteins of their frames.
 ``weak_queries``

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from support.other_databases import diamond_file
 
 import swdual
 from swdual.database.reader import list_files
@@ -38,6 +39,18 @@ def test_hits_are_those_of_one_file_of_all(run, files, words, command):
     found, expected = (run(command, *each, *FIELDS) for each in (words, ["q.fa", "both.fa"]))
     assert found.out == expected.out != ""
     assert found.code == 0
+
+
+@pytest.mark.parametrize("name", ["d", "d.dmnd"])
+def test_a_database_of_another_program_is_joined_too(run, files, name):
+    """By each of its names, before a FASTA file and behind it."""
+    records = [line.split("\n") for line in SECOND.split(">")[1:]]
+    (files / "d.dmnd").write_bytes(diamond_file([(title, text) for title, text, _ in records]))
+    expected = run("search", "q.fa", "both.fa", *FIELDS).out
+    assert run("search", "q.fa", f"a.fa {name}", *FIELDS).out == expected != ""
+    (files / "turned.fa").write_text(SECOND + FIRST)
+    expected = run("search", "q.fa", "turned.fa", *FIELDS).out
+    assert run("search", "q.fa", f"{name} a.fa", *FIELDS).out == expected
 
 
 def test_a_name_with_blanks_is_one_file_if_it_exists(run, files):
