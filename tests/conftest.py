@@ -57,6 +57,14 @@ def _same_messages():
 
 
 @pytest.fixture
+def umask():
+    """A function that sets the umask until the test ends."""
+    before = os.umask(0o022)
+    yield os.umask
+    os.umask(before)
+
+
+@pytest.fixture
 def here(tmp_path, monkeypatch):
     """A current folder with ``q.fa`` and ``t.fa``; temporary files go to ``scratch`` in it."""
     (tmp_path / "q.fa").write_bytes(QUERIES)

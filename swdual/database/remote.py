@@ -31,7 +31,7 @@ from swdual.errors import DatabaseError, InputError
 from swdual.io.remote import CHUNK_BYTES, RemoteError, RemoteFile
 from swdual.io.text import size
 from swdual.io.url import redact_name, split_chain
-from swdual.runtime.cache import cache_folder
+from swdual.runtime.cache import cache_folder, make_folders, make_private
 
 LIMIT = "SWDUAL_REMOTE_CACHE"
 """The environment variable with the size of the cache."""
@@ -117,7 +117,12 @@ class CachedFile(MappedFile):
         place = _find_folder() if folder is None else folder
         self._limit = find_limit() if folder is None else None
         try:
-            place.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if folder is not None:
+                make_folders(folder)
+            elif cache_folder() is None:
+                self._limit = 0  # others can write to the folder for temporary files
+            else:
+                place = make_private(place)
             if self._limit == 0:  # it has no name: the system removes it with the process
                 number, path = tempfile.mkstemp(suffix=SUFFIX, dir=place)
             else:
@@ -230,8 +235,8 @@ class CachedFile(MappedFile):
 
     def _storing_error(self, error: OSError) -> DatabaseError:
         return DatabaseError(
-            f"cannot be kept in {self._given or _find_folder()} ({error.strerror}); make room, "
-            "or name another folder by SWDUAL_CACHE_DIR",
+            f"cannot be kept in {self._given or _find_folder()} ({error.strerror or error}); "
+            "make room, or name another folder by SWDUAL_CACHE_DIR",
             file=self._remote.name,
         )
 

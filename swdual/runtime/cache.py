@@ -2,15 +2,21 @@
 
 It is the first of these folders that can be written to: ``SWDUAL_CACHE_DIR``, the user's cache
 folder, the folder for temporary files. If there is none, nothing is kept.
+
+Code is loaded from there, so nobody else may be able to put something into it, or another folder in
+its place.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import re
+import shlex
 import stat
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -18,6 +24,8 @@ import platformdirs
 import xxhash
 
 from swdual.version import __version__
+
+logger = logging.getLogger("swdual")
 
 _HOLDS_KERNELS = re.compile(
     rb"^(?:from swdual\.runtime\.(?:jit|native)|from numba|import numba)\b", re.M
@@ -30,24 +38,68 @@ _PACKAGE = Path(__file__).parents[1]
 
 @cache
 def cache_folder() -> Path | None:
-    """Return the cache folder of this release, or None if no folder can be written to."""
+    """Return the cache folder of this release, or None with a warning if nothing can be kept."""
     user = f"swdual-{os.getuid()}" if hasattr(os, "getuid") else "swdual"
     parents: list[Callable[[], str]] = [
-        lambda: os.environ["SWDUAL_CACHE_DIR"],
+        lambda: os.environ.get("SWDUAL_CACHE_DIR", ""),
         lambda: platformdirs.user_cache_dir("swdual", appauthor=False),
         lambda: os.path.join(tempfile.gettempdir(), user),
     ]
+    refusals = []
     for parent in parents:
         try:
-            folder = Path(parent()) / __version__
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            with tempfile.TemporaryFile(dir=folder):
-                pass
-            if _is_ours(folder) and _is_ours(folder.parent):
+            path = parent()
+            if path:
+                folder = make_private(Path(path) / __version__)
+                with tempfile.TemporaryFile(dir=folder):
+                    pass
                 return folder
-        except (OSError, KeyError):
-            continue
+        except (OSError, KeyError) as error:
+            refusals.append(error)
+    causes = [str(error) for error in refusals if isinstance(error, UnsafeFolderError)]
+    logger.warning(
+        "kernels are compiled at each run: %s; name a folder of yours by SWDUAL_CACHE_DIR",
+        "; ".join(causes) or "no cache folder can be written to",
+    )
     return None
+
+
+class UnsafeFolderError(PermissionError):
+    """A folder whose content others could change."""
+
+
+def make_private(folder: Path) -> Path:
+    """Return a folder that only this user can change, without symbolic links; make it if needed.
+
+    Raises
+    ------
+    UnsafeFolderError
+        If others can change what is in it, or put another folder in its place.
+    OSError
+        If it cannot be made.
+    """
+    make_folders(folder)
+    folder = folder.resolve()
+    risk = _find_risk(folder)
+    if risk is not None:
+        raise UnsafeFolderError(risk)
+    return folder
+
+
+def make_folders(folder: Path) -> None:
+    """Make a folder, and those above it that do not exist, for this user alone.
+
+    ``mkdir(mode, parents=True)`` gives the mode to the last one only. Under umask 002, the default
+    of many systems, others could write to those above.
+
+    Raises
+    ------
+    OSError
+        If they cannot be made.
+    """
+    for level in (*reversed(folder.parents), folder):
+        if not level.is_dir():
+            level.mkdir(mode=0o700, exist_ok=True)
 
 
 @cache
@@ -97,9 +149,57 @@ def _read(file: Path) -> bytes:
     return file.read_bytes()
 
 
-def _is_ours(folder: Path) -> bool:
-    """Return whether only this user can write to a folder: else its code could be foreign."""
+def _find_risk(folder: Path) -> str | None:
+    """Return why others could change what is in a folder, or None if they cannot.
+
+    They could if they can write to it, or to a folder above it: to rename what is there takes no
+    more. But in a folder with the sticky bit only owners rename, and nobody gets to what is below a
+    folder that only this user can search. The home folder and those above it are not judged: who
+    can write there can also change what the user's shell runs.
+    """
+    if not hasattr(os, "getuid"):
+        return None
+    levels = [*reversed(folder.parents), folder]
+    trusted = {os.getuid(), 0, levels[0].stat().st_uid}  # in a container, root may have a number
+    home = Path(os.path.expanduser("~")).resolve()
+    shut = False
+    for level in levels[:-1]:
+        state = level.stat()
+        shut = shut or _is_shut(state)
+        if shut or level == home or level in home.parents:
+            continue
+        if state.st_uid not in trusted:
+            return f"{level} belongs to another user"
+        if not state.st_mode & stat.S_ISVTX and _is_open(state):
+            return f"{level} can be written by others (chmod go-w {shlex.quote(str(level))})"
     state = folder.stat()
-    return not hasattr(os, "getuid") or (
-        state.st_uid == os.getuid() and not state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-    )
+    if state.st_uid != os.getuid():
+        return f"{folder} belongs to another user"
+    if _is_open(state):
+        return f"{folder} can be written by others; remove it"
+    return None
+
+
+def _is_open(state: os.stat_result) -> bool:
+    """Return whether others than the owner can write to a folder."""
+    by_group = state.st_mode & stat.S_IWGRP and not _is_private(state.st_gid)
+    return bool(by_group or state.st_mode & stat.S_IWOTH)
+
+
+def _is_private(group: int) -> bool:
+    """Return whether a group is that of this user alone, as most systems make one for each user."""
+    import grp
+    import pwd
+
+    user, primary, name, members = str(os.getuid()), os.getgid(), str(group), set[str]()
+    with suppress(KeyError):  # in a container, users and groups may be numbers without a name
+        user, _, _, primary, *_ = pwd.getpwuid(os.getuid())
+    with suppress(KeyError):
+        name, _, _, others = grp.getgrgid(group)
+        members = set(others)
+    return group == primary and name == user and members <= {user}
+
+
+def _is_shut(state: os.stat_result) -> bool:
+    """Return whether only this user can get to what is in a folder."""
+    return state.st_uid == os.getuid() and not state.st_mode & (stat.S_IXGRP | stat.S_IXOTH)

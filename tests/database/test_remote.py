@@ -332,6 +332,37 @@ def test_a_folder_takes_the_place_of_the_cache(server, cache, here):
     assert len(held(here / "mine")) == 1
 
 
+@pytest.mark.parametrize("mask", [0o000, 0o002, 0o022, 0o027, 0o077])
+def test_nobody_else_can_write_to_the_folder(server, here, umask, mask):
+    """Under any umask, also to the folders above it that are made with it."""
+    umask(mask)
+    with Database.open(server.url("all.db"), folder=here / "a/b/c") as database:
+        database.check()
+    for name in ("a", "a/b", "a/b/c"):
+        assert (here / name).stat().st_mode & 0o777 == 0o700
+
+
+def test_a_cache_that_others_can_change_is_an_error(server, cache, monkeypatch):
+    """Sections are mapped from there while it is in use."""
+    cache.mkdir()
+    cache.chmod(0o777)
+    with pytest.raises(
+        DatabaseError, match=r"others; remove it\); make room, or name another folder"
+    ):
+        Database.open(server.url("all.db"))
+
+
+def test_where_nothing_can_be_kept_files_have_no_name(server, here, monkeypatch):
+    """In the folder for temporary files others could foresee the names."""
+    monkeypatch.undo()
+    monkeypatch.setattr(cached, "cache_folder", lambda: None)
+    monkeypatch.setattr("tempfile.tempdir", str(here / "tmp"))
+    (here / "tmp").mkdir()
+    with Database.open(server.url("all.db")) as database:
+        assert held(here / "tmp") == []
+        database.check()
+
+
 def test_a_full_disk_is_an_error(server, cache, monkeypatch):
     def refuse(*_):
         raise OSError(28, "No space left on device")

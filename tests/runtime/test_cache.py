@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 
@@ -74,25 +75,210 @@ def test_constants_of_kernels_count(package):
     assert cache.source_digest(str(package / "alignment/tile.py")) != before
 
 
-@pytest.mark.parametrize("which", ["folder", "parent"])
-def test_a_folder_that_others_can_write_is_not_used(monkeypatch, tmp_path, which):
-    """Code is loaded from there, so nobody else may put something into it."""
-    chosen, other = tmp_path / "chosen", tmp_path / "other"
-    monkeypatch.setenv("SWDUAL_CACHE_DIR", str(chosen))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(other))
+@pytest.fixture
+def reachable(monkeypatch):
+    """Others get to the folders of the test, unlike to those of pytest."""
+    monkeypatch.setattr(cache, "_is_shut", lambda state: False)
+
+
+@pytest.fixture
+def places(monkeypatch, tmp_path):
+    """The folders that are tried, in this order; there is only that of the test to choose."""
+    names = {name: tmp_path / name / "new" for name in ("chosen", "home", "tmp")}
+    monkeypatch.setenv("SWDUAL_CACHE_DIR", str(names["chosen"]))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(names["home"]))
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(names["tmp"]))
+    return names
+
+
+def give_away(path, monkeypatch):
+    """Let a folder belong to another user."""
+    if os.getuid() == 0:
+        os.chown(path, 12345, 12345)
+        return
+    real = Path.stat
+
+    def stat(self, **options):
+        state = real(self, **options)
+        return os.stat_result([*state[:4], 12345, *state[5:]]) if self == path else state
+
+    monkeypatch.setattr(Path, "stat", stat)
+
+
+UMASKS = (0o000, 0o002, 0o022, 0o027, 0o077)
+
+
+@pytest.mark.usefixtures("reachable")
+@pytest.mark.parametrize("private", [True, False], ids=["private-group", "shared-group"])
+@pytest.mark.parametrize("chosen", [True, False], ids=["chosen", "default"])
+@pytest.mark.parametrize("mask", UMASKS, ids=[f"{mask:03o}" for mask in UMASKS])
+def test_what_swdual_makes_is_its_cache_folder_again(
+    places, umask, monkeypatch, mask, chosen, private
+):
+    """Under any umask, whoever else is in the user's group, and in the next run."""
+    if not chosen:
+        monkeypatch.delenv("SWDUAL_CACHE_DIR")
+    monkeypatch.setattr(cache, "_is_private", lambda group: private)
+    umask(mask)
     folder = cache.cache_folder()
-    assert folder is not None
-    (folder if which == "folder" else folder.parent).chmod(0o777)
-    cache.cache_folder.cache_clear()
-    assert cache.cache_folder() == other / "swdual" / folder.name
+    clear()
+    assert cache.cache_folder() == folder
+    top = places["chosen"] if chosen else places["home"] / "swdual"
+    assert folder.parent == top
+    for level in (folder, *folder.parents):
+        if level == places["chosen"].parents[1]:
+            break
+        assert level.stat().st_mode & 0o777 == 0o700
 
 
-def test_without_any_folder_kernels_live_in_memory(monkeypatch):
+@pytest.mark.usefixtures("reachable")
+@pytest.mark.parametrize("which", ["folder", "parent", "above"])
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o1777])
+def test_a_folder_that_others_can_change_is_not_used(places, monkeypatch, which, mode):
+    """Code is loaded from there. Above it, the sticky bit keeps others from renaming folders."""
+    monkeypatch.setattr(cache, "_is_private", lambda group: False)
+    folder = cache.cache_folder()
+    level = {"folder": folder, "parent": folder.parent, "above": folder.parents[1]}[which]
+    level.chmod(mode)
+    clear()
+    used = (
+        folder if mode == 0o1777 and which != "folder" else places["home"] / "swdual" / folder.name
+    )
+    assert cache.cache_folder() == used
+
+
+@pytest.mark.usefixtures("reachable")
+@pytest.mark.parametrize("level", ["folder", "parent"])
+def test_a_folder_of_another_user_is_not_used(places, monkeypatch, level):
+    """Its owner can write to it, whatever its mode."""
+    folder = cache.cache_folder()
+    give_away(folder if level == "folder" else folder.parent, monkeypatch)
+    clear()
+    assert cache.cache_folder() == places["home"] / "swdual" / folder.name
+
+
+@pytest.mark.usefixtures("reachable")
+def test_the_group_of_the_user_alone_may_write(places, monkeypatch):
+    """Umask 002 is the default where each user has such a group; other groups may not."""
+    folder = cache.cache_folder()
+    folder.parents[1].chmod(0o775)
+    group = folder.parents[1].stat().st_gid
+    for alone in (True, False):
+        clear()
+        monkeypatch.setattr(
+            cache, "_is_private", lambda asked, alone=alone: asked == group and alone
+        )
+        assert (cache.cache_folder() == folder) == alone
+
+
+@pytest.mark.parametrize(
+    ("user", "group", "private"),
+    [
+        (("ann", 7), ("ann", []), True),
+        (("ann", 7), ("ann", ["ann"]), True),
+        (("ann", 7), ("ann", ["ann", "bob"]), False),
+        (("ann", 7), ("lab", []), False),
+        (("ann", 8), ("ann", []), False),
+        (("ann", 7), None, False),
+        (None, None, True),
+        (None, ("lab", []), False),
+    ],
+)
+def test_a_private_group_has_the_name_of_its_only_user(monkeypatch, user, group, private):
+    """That is how the programs that set umask 002 tell them, too; None has a number alone."""
+
+    def look_up(entry):
+        if entry is None:
+            raise KeyError("no entry")
+        return entry
+
+    monkeypatch.setattr("os.getuid", lambda: 7)
+    monkeypatch.setattr("os.getgid", lambda: 7)
+    monkeypatch.setattr("pwd.getpwuid", lambda _: look_up(user and (user[0], "x", 7, user[1])))
+    monkeypatch.setattr("grp.getgrgid", lambda _: look_up(group and (group[0], "x", 7, group[1])))
+    assert cache._is_private(7) == private
+
+
+@pytest.mark.usefixtures("reachable")
+def test_the_home_folder_may_have_any_mode(places, monkeypatch):
+    """Who can write there can change more than a cache; folders in it are judged."""
+    monkeypatch.setattr(cache, "_is_private", lambda group: False)
+    folder = cache.cache_folder()
+    home = folder.parents[1]
+    home.chmod(0o777)
+    home.parent.chmod(0o777)
+    for named, used in ((home, True), (home.parent / "other", False)):
+        monkeypatch.setenv("HOME", str(named))
+        clear()
+        assert (cache.cache_folder() == folder) == used
+
+
+def test_nobody_gets_to_what_is_below_a_folder_of_the_user_alone(places, monkeypatch):
+    """There modes matter no more, but for the last folder's: it may come from elsewhere."""
+    monkeypatch.setattr(cache, "_is_private", lambda group: False)
+    folder, is_shut = cache.cache_folder(), cache._is_shut
+    home = folder.parents[2]
+    of_home = home.stat()
+    monkeypatch.setattr(
+        cache, "_is_shut", lambda state: os.path.samestat(state, of_home) and is_shut(state)
+    )
+    folder.parent.chmod(0o777)
+    for mode, used in ((0o700, True), (0o711, False), (0o710, False), (0o744, True)):
+        home.chmod(mode)
+        clear()
+        assert (cache.cache_folder() == folder) == used
+    folder.chmod(0o777)
+    clear()
+    assert cache.cache_folder() != folder
+
+
+@pytest.mark.usefixtures("reachable")
+def test_links_lead_to_the_folder_that_is_judged(places, monkeypatch):
+    """What a link leads to is used under its own name, so the link may change afterwards."""
+    folder = cache.cache_folder()
+    link = folder.parents[2] / "link"
+    link.symlink_to(folder.parent)
+    monkeypatch.setenv("SWDUAL_CACHE_DIR", str(link))
+    clear()
+    assert cache.cache_folder() == folder
+
+
+@pytest.mark.usefixtures("reachable")
+def test_if_nothing_can_be_kept_a_warning_says_why_once(places, monkeypatch, caplog):
+    """It names the folders that others can change, and what to do."""
+    for place in places.values():
+        place.mkdir(parents=True)
+        place.chmod(0o777)
+    assert cache.cache_folder() is None
+    assert cache.cache_folder() is None
+    (message,) = caplog.messages
+    assert message == (
+        "kernels are compiled at each run: "
+        + "".join(
+            f"{place} can be written by others (chmod go-w {place}); " for place in places.values()
+        )
+        + "name a folder of yours by SWDUAL_CACHE_DIR"
+    )
+
+
+def test_an_empty_name_of_a_folder_names_none(places, monkeypatch, tmp_path):
+    """As of other variables of folders; nothing appears in the current folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("SWDUAL_CACHE_DIR", "")
+    assert cache.cache_folder().parents[1] == places["home"]
+    assert {path.name for path in tmp_path.iterdir()} == {"home"}
+
+
+def test_without_any_folder_kernels_live_in_memory(monkeypatch, caplog):
     """Where nothing can be written there is no cache, and a kernel works all the same."""
     monkeypatch.setenv("SWDUAL_CACHE_DIR", "/dev/null/x")
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null/x")
     monkeypatch.setattr("tempfile.gettempdir", lambda: "/dev/null/x")
     assert cache.cache_folder() is None
+    assert caplog.messages == [
+        "kernels are compiled at each run: no cache folder can be written to; name a folder of "
+        "yours by SWDUAL_CACHE_DIR"
+    ]
 
     @jit.kernel
     def twice(x):
