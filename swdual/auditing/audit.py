@@ -33,6 +33,7 @@ from swdual.auditing.intervals import cluster_interval, exact_interval, require_
 from swdual.auditing.table import HitTable
 from swdual.auditing.truth import Truth, require_bounds
 from swdual.errors import InputError
+from swdual.io.file_kind import JSON, PAGE, TABLE, FileKind, begins_with
 from swdual.io.output import Output, Utf8, replace_file
 from swdual.io.text import pluralize, sanitize
 from swdual.options import MAX_EVALUE
@@ -341,9 +342,17 @@ class Audit:
         OutputError
             If the file cannot be written.
         """
-        with replace_file(path, force=force, compress=True) as stream:
+        with replace_file(path, PAGE, force=force, compress=True) as stream:
             self.write(stream, "html")
 
+
+KINDS = {
+    "text": FileKind("an audit", (), begins_with(b"Truth: ")),
+    "json": JSON,
+    "html": PAGE,
+    "tsv": TABLE,
+}
+"""The kinds of files that `Audit.write` writes."""
 
 COLUMNS = (
     *("table", "query", "target", "verdict"),

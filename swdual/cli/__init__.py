@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 
 import click
 
-from swdual.cli._options import EXIT_CODES, Command, option
+from swdual.cli._options import EXIT_CODES, Command, OutputPath, option
 from swdual.errors import OutputError, SwdualError
 from swdual.io.text import nearest, sanitize
 from swdual.io.text import pluralize as pluralize
@@ -284,7 +284,7 @@ def logging_options(function: Any) -> Any:
     @option(
         "--log",
         blast="-logfile",
-        type=click.Path(dir_okay=False),
+        type=OutputPath(dir_okay=False),
         metavar="FILE",
         help="Append the messages to FILE, with all details.",
     )

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 
 from swdual.cli._inputs import Inputs
-from swdual.cli._options import combine, find_written_option, option
+from swdual.cli._options import combine, find_written_option, named_inputs, option
 
 if TYPE_CHECKING:
     from swdual.results.file_types import OutputFormat
@@ -116,7 +116,9 @@ def search_on_server(
         "command": shlex.join(click.get_current_context().meta["command"]),
         "options": changed,
     }
-    with replace_file(out, force=force, inputs=[inputs.query], compress=True) as stream:
+    with replace_file(
+        out, chosen.kind, force=force, inputs=named_inputs(), compress=True
+    ) as stream:
         request["queries"] = client.read_queries(inputs.query)
         token = tokens[0] if tokens else None
         client.search_on_server(url, token, request, stream, progress=progress)

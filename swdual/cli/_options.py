@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
@@ -43,6 +44,25 @@ class Count(click.IntRange):
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
         """Return the name of the value in the help. See `ParamType.get_metavar` of click."""
         return "N"
+
+
+class OutputPath(click.Path):
+    """A file that a command writes; those of other options and arguments are its inputs."""
+
+
+def named_inputs() -> list[str]:
+    """Return the files that the user named, but for those that the command writes."""
+    from swdual.database.reader import list_files
+
+    context = click.get_current_context()
+    values = [
+        context.params[each.name]
+        for each in context.command.params
+        if each.name in context.params and not isinstance(each.type, OutputPath)
+    ]
+    words = [word for value in values for word in (value if isinstance(value, tuple) else [value])]
+    files = [file for word in words if isinstance(word, str) for file in list_files(word)]
+    return [os.fspath(file) for file in files if os.path.isfile(file)]
 
 
 class Real(click.FloatRange):
@@ -390,7 +410,7 @@ out_option = option(
     "--out",
     blast="-out",
     default="-",
-    type=click.Path(allow_dash=True),
+    type=OutputPath(allow_dash=True),
     help="Output file. It appears under its name when it is complete. A name that ends in .gz, "
     ".bz2, .xz or .zst is compressed.  [default: standard output]",
 )
@@ -425,7 +445,7 @@ sequence_output_options = combine(
         blast="-out",
         default="-",
         show_default="standard output",
-        type=click.Path(allow_dash=True, dir_okay=False),
+        type=OutputPath(allow_dash=True, dir_okay=False),
         help="Output file. It appears under its name when it is complete. A name that ends in "
         ".gz, .bz2, .xz or .zst is compressed.",
     ),

@@ -106,4 +106,4 @@ def run_pairs(
         kept = {"journal": resumption.journal, "resume": resume, "cluster": cluster}
         return prepare_pairs(database, SearchOptions(progress=progress, **kept, **options))
 
-    run_search(prepare, chosen, resumption, outputs, [source], on_nodes=cluster is not None)
+    run_search(prepare, chosen, resumption, outputs, on_nodes=cluster is not None)

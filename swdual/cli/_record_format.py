@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 _SPECIFIER = re.compile(r"%(.?)", re.DOTALL)
 
-FASTA = "%f"
+AS_FASTA = "%f"
 """The format that is no line, but FASTA. As in blastdbcmd, all else beside it is left out."""
 
 
@@ -100,7 +100,7 @@ class RecordFormat(click.ParamType["RecordFormat"]):
 
     name = "format"
 
-    def __init__(self, text: str = FASTA) -> None:
+    def __init__(self, text: str = AS_FASTA) -> None:
         self._text = text
 
     def convert(
@@ -120,7 +120,7 @@ class RecordFormat(click.ParamType["RecordFormat"]):
     @property
     def is_fasta(self) -> bool:
         """Whether it stands for FASTA."""
-        return FASTA in self._text.replace("%%", "")
+        return AS_FASTA in self._text.replace("%%", "")
 
     def line(self, record: Record) -> str:
         """Return the line about a record, with its end."""

@@ -7,7 +7,7 @@ import logging
 import math
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import click
 
 from swdual.cli import pluralize
-from swdual.cli._options import Count, combine, option
+from swdual.cli._options import Count, OutputPath, combine, named_inputs, option
 from swdual.cli._resume import Resumption
 from swdual.cli._search_options import refuse_shared_output
 
 if TYPE_CHECKING:
+    from swdual.io.file_kind import FileKind
     from swdual.io.output import Output
     from swdual.master.run import RunResults
     from swdual.master.search import Search
@@ -33,12 +34,12 @@ WORKERS, NODES = ("worker", "workers"), ("node", "nodes")
 timing_options = combine(
     option(
         "--trace",
-        type=click.Path(),
+        type=OutputPath(),
         help="Write what each worker did in Chrome's trace format (JSON).",
     ),
     option(
         "--gantt",
-        type=click.Path(),
+        type=OutputPath(),
         help="Draw the plan and what was done: an SVG, PNG or PDF file.",
     ),
 )
@@ -134,17 +135,20 @@ class Outputs:
         """All files that are written."""
         return [path for path in (self.out, self.trace, self.gantt, self.sequences) if path]
 
-    def list_extra(self) -> Iterator[tuple[str, ExtraOutput]]:
-        """Yield each file besides the output, and what writes it."""
+    def list_extra(self) -> Iterator[tuple[str, FileKind, ExtraOutput]]:
+        """Yield each file besides the output, its kind, and what writes it."""
+        from swdual.io.file_kind import DRAWING, FASTA, JSON
+
         if self.trace is not None:
             yield (
                 self.trace,
+                JSON,
                 lambda stream, timing: stream.write(json.dumps(timing.trace()).encode()),
             )
         if self.gantt is not None:
-            yield self.gantt, self._draw
+            yield self.gantt, DRAWING, self._draw
         if self.sequences is not None:
-            yield self.sequences, self._write_sequences
+            yield self.sequences, FASTA, self._write_sequences
 
     def _draw(self, stream: Output, timing: Timing) -> None:
         from swdual.planning.gantt import render
@@ -162,7 +166,6 @@ def run_search(
     chosen: OutputFormat,
     resumption: Resumption,
     outputs: Outputs,
-    inputs: Sequence[str],
     *,
     on_nodes: bool,
 ) -> None:
@@ -178,8 +181,6 @@ def run_search(
         Whether it goes on where another ended.
     outputs
         The files to write.
-    inputs
-        The files that are read; they are never replaced.
     on_nodes
         Whether it runs on a cluster.
 
@@ -206,25 +207,31 @@ def run_search(
         resumption.keep_record(descriptor, search.identity)
 
     from swdual.format import check_taxonomy, check_translated
+    from swdual.io.file_kind import FASTA
     from swdual.io.output import replace_file
     from swdual.master.run import RunResults
 
     with ExitStack() as journal_kept, ExitStack() as opened:
         stream = opened.enter_context(
             replace_file(
-                outputs.out, force=replaced, inputs=inputs, compress=True, finish=keep_record
+                outputs.out,
+                chosen.kind,
+                force=replaced,
+                inputs=named_inputs(),
+                compress=True,
+                finish=keep_record,
             )
         )
         extra = [
             (
                 opened.enter_context(
                     replace_file(
-                        path, force=replaced, inputs=inputs, compress=path == outputs.sequences
+                        path, kind, force=replaced, inputs=named_inputs(), compress=kind is FASTA
                     )
                 ),
                 write,
             )
-            for path, write in outputs.list_extra()
+            for path, kind, write in outputs.list_extra()
         ]
         resumption.begin()
         search = prepare()

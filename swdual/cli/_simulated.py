@@ -13,7 +13,8 @@ import click
 
 from swdual.cli._replayed import TracePart
 from swdual.errors import InputError, OutputError
-from swdual.io.output import replace_file
+from swdual.io.file_kind import DRAWING, PAGE, TABLE
+from swdual.io.output import check_target, replace_file
 from swdual.planning.gantt import check_path
 from swdual.results.file_types import detect_format
 from swdual.scheduling import campaign, plugins
@@ -132,8 +133,15 @@ class Files:
     report: str | None
     force: bool
 
-    def check(self, campaign: Campaign) -> None:
+    def check(self, campaign: Campaign, inputs: Sequence[str]) -> None:
         """Check that all files can be written, before the work.
+
+        Parameters
+        ----------
+        campaign
+            What is simulated.
+        inputs
+            Files that are read; they are never replaced.
 
         Raises
         ------
@@ -151,11 +159,15 @@ class Files:
         if self.report is not None:
             page.check_path(self.report)
         written = [
-            name
-            for name in (self.distribution, self.comparison, self.report)
-            if name not in (None, *STDOUT)
+            (name, kind)
+            for name, kind in (
+                (self.distribution, DRAWING),
+                (self.comparison, TABLE),
+                (self.report, PAGE),
+            )
+            if name is not None and name not in STDOUT
         ]
-        for name in (self.jobs, self.gantt, self.usage):
+        for name, kind in ((self.jobs, TABLE), (self.gantt, DRAWING), (self.usage, DRAWING)):
             if name is None:
                 continue
             filled = {fill_name(name, each) for each in campaign.combinations}
@@ -170,19 +182,18 @@ class Files:
                     f"{name} cannot hold {len(campaign)} schedules: write {{policy}} and "
                     "{allocator} into its name, where they differ."
                 )
-            written += sorted(filled.difference(STDOUT))
+            written += [(each, kind) for each in sorted(filled.difference(STDOUT))]
         paths: set[str] = set()
-        for name in written:
+        for name, kind in written:
             path = os.path.realpath(name)
             if path in paths:
                 raise click.UsageError(f"{name} would be written twice: give each file its name.")
             paths.add(path)
             self._check_free(name)
+            check_target(name, kind, force=self.force, inputs=inputs)
 
     def _check_free(self, name: str) -> None:
-        """Check that a file can be made, or replaced if that is asked for."""
-        if os.path.isfile(name) and not self.force:
-            raise OutputError("exists; use --force to replace it", file=name)
+        """Check that a file can be made."""
         if os.path.isdir(name):
             raise OutputError("is a folder; name a file in it", file=name)
         if os.path.exists(name) and not os.path.isfile(name):
@@ -255,7 +266,7 @@ class Report:
         self._files = ExitStack()
         self._writer: page.ReportWriter | None = None
         if path is not None:
-            stream = self._files.enter_context(replace_file(path, force=force))
+            stream = self._files.enter_context(replace_file(path, PAGE, force=force))
             self._writer = page.ReportWriter(
                 stream, workload.name, slowdown_bound=bound, max_jobs=max_jobs
             )

@@ -11,7 +11,14 @@ import click
 from swdual.cli import logging_options, on_invalid_option
 from swdual.cli._complete import complete_format
 from swdual.cli._inputs import name_input
-from swdual.cli._options import Command, limit_threads, option, output_options, scheme_options
+from swdual.cli._options import (
+    Command,
+    limit_threads,
+    named_inputs,
+    option,
+    output_options,
+    scheme_options,
+)
 from swdual.cli._search_options import max_hsps_option
 
 GROUPS = {
@@ -84,7 +91,9 @@ def command(
         raise click.UsageError("Only one of A and B can be standard input.")
     options["threads"] = limit_threads(options["threads"])
     chosen = choose_format(out, outfmt, header, default="pairwise")
-    with replace_file(out, force=force, inputs=(a, b), compress=True) as stream:
+    with replace_file(
+        out, chosen.kind, force=force, inputs=named_inputs(), compress=True
+    ) as stream:
         search = Search(
             _source(a),
             _source(b, "target"),

@@ -19,6 +19,7 @@ from swdual.cli._options import (
     gencode_options,
     limit_threads,
     mask_options,
+    named_inputs,
     option,
     out_option,
     read_mask,
@@ -182,12 +183,13 @@ def command(
     options["mask"] = read_mask(options["mask"])
 
     from swdual.api import audit
+    from swdual.auditing.audit import KINDS
     from swdual.cli._inputs import name_input
-    from swdual.database.reader import list_files
     from swdual.io.output import replace_file
 
-    paths = [*tables, queries, *(os.fspath(file) for file in list_files(database))]
-    with replace_file(out, force=force, inputs=paths, compress=True) as stream:
+    with replace_file(
+        out, KINDS[chosen], force=force, inputs=named_inputs(), compress=True
+    ) as stream:
         found = audit(tables, name_input(queries), database, **options)
         found.write(stream, chosen)
     for row in found.summary()[len(found.bins) - 1 :: len(found.bins)]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swdual.cli import logging_options
-from swdual.cli._options import Command, Real, force_option, option, out_option
+from swdual.cli._options import Command, OutputPath, Real, force_option, option, out_option
 from swdual.cli._pairs import INPUT, PAIR_PHRASES, SCORING, SPEED, pair_options, run_pairs
 from swdual.cli._run_search import Outputs
 
@@ -89,7 +89,7 @@ swdual cluster proteins.db --min-identity 30 --representatives set.fasta
 )
 @option(
     "--representatives",
-    type=click.Path(dir_okay=False),
+    type=OutputPath(dir_okay=False),
     metavar="FILE",
     help="Write the representatives of the clusters as FASTA.",
 )

@@ -8,7 +8,7 @@ import click
 
 from swdual.cli import logging_options, pluralize
 from swdual.cli._complete import complete_format
-from swdual.cli._options import Command, option
+from swdual.cli._options import Command, OutputPath, option
 
 logger = logging.getLogger("swdual")
 
@@ -31,7 +31,7 @@ swdual convert blast.tsv report.html --from "6 std qcovs stitle"
     short_help="Convert a table of hits to another format.",
 )
 @click.argument("source", metavar="IN", type=click.Path(allow_dash=True))
-@click.argument("target", metavar="OUT", type=click.Path(allow_dash=True))
+@click.argument("target", metavar="OUT", type=OutputPath(allow_dash=True))
 @option(
     "--from",
     "before",

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from swdual.cli._complete import complete_files
-from swdual.cli._options import Command, option, sequence_output_options
-from swdual.cli._record_format import FASTA, Record, RecordFormat
+from swdual.cli._options import Command, named_inputs, option, sequence_output_options
+from swdual.cli._record_format import AS_FASTA, Record, RecordFormat
 
 if TYPE_CHECKING:
     from swdual.sequences.sequence import Sequence
@@ -89,7 +89,7 @@ class _Range(click.ParamType[object]):
     "form",
     blast="-outfmt",
     type=RecordFormat(),
-    default=FASTA,
+    default=AS_FASTA,
     metavar="FORMAT",
     help="A line for each record instead of FASTA, with %a (accession), %t (title), %l (length), "
     "%s (letters), %o (number from 0 on), %T (taxonomy ids), %S and %L (scientific and common "
@@ -135,6 +135,7 @@ def command(
         raise click.UsageError("Give identifiers, or --ids FILE, or --all by itself.")
     from swdual.database.database import Database
     from swdual.errors import InputError
+    from swdual.io.file_kind import FASTA, TABLE
     from swdual.io.output import Utf8, replace_file
 
     with Database.open(db) as database:
@@ -147,7 +148,13 @@ def command(
             chosen, errors = database.select([*names, *_read_words(ids)])
             failures = [str(error) for error in errors.values()]
         if chosen:
-            with replace_file(out, force=force, compress=True, inputs=[db]) as stream:
+            with replace_file(
+                out,
+                FASTA if form.is_fasta else TABLE,
+                force=force,
+                compress=True,
+                inputs=[db, *named_inputs()],
+            ) as stream:
                 text = Utf8(stream)
                 for ordinal, record in zip(chosen, database.records(chosen), strict=True):
                     try:

@@ -16,11 +16,13 @@ from swdual.cli._inputs import PROFILE_PHRASES, Inputs, input_options
 from swdual.cli._options import (
     Command,
     Count,
+    OutputPath,
     Real,
     composition_mode_option,
     evalue_option,
     limit_threads,
     mask_options,
+    named_inputs,
     option,
     output_options,
     read_mask,
@@ -135,7 +137,7 @@ SAVE_LAST = "--save-pssm-after-last-round"
 @option(
     "--out-pssm",
     blast="-out-pssm",
-    type=click.Path(dir_okay=False),
+    type=OutputPath(dir_okay=False),
     metavar="FILE",
     help="Write the profile that the last round searched with, as ASN.1 text. With several "
     "queries there is a file for each: FILE.1, FILE.2 and so on.",
@@ -143,7 +145,7 @@ SAVE_LAST = "--save-pssm-after-last-round"
 @option(
     "--out-ascii-pssm",
     blast="-out-ascii-pssm",
-    type=click.Path(dir_okay=False),
+    type=OutputPath(dir_okay=False),
     metavar="FILE",
     help="Write it as an ASCII PSSM.",
 )
@@ -250,7 +252,7 @@ def command(
         [os.fspath(path) for path in (out, *paths.values(), resumption.journal) if path]
     )
     replaced = resumption.replaces
-    saved.check_files(inputs.paths, force=replaced)
+    saved.check_files(named_inputs(), force=replaced)
     if options["cluster"] is not None:
         from swdual.cluster.connection import silence_dask_logs
 
@@ -264,7 +266,12 @@ def command(
     with (
         ExitStack() as journal_kept,
         replace_file(
-            out, force=replaced, inputs=inputs.paths, compress=True, finish=keep_record
+            out,
+            chosen.kind,
+            force=replaced,
+            inputs=named_inputs(),
+            compress=True,
+            finish=keep_record,
         ) as stream,
     ):
         resumption.begin()
@@ -361,17 +368,13 @@ class _SavedProfiles:
         inputs, force
             What the command reads, and whether files are replaced.
         """
-        from swdual.errors import OutputError
+        from swdual.io.output import check_target
+        from swdual.profiles.files import KINDS
 
         self._force = force
-        for path in self._paths.values():
+        for kind, path in self._paths.items():
             for name in (path, *sorted(glob.glob(f"{glob.escape(path)}.[0-9]*"))):
-                if not os.path.exists(name):
-                    continue
-                if not force:
-                    raise OutputError("exists; use `force=True` to replace it", file=name)
-                if any(os.path.exists(each) and os.path.samefile(name, each) for each in inputs):
-                    raise OutputError("is also an input; write to another file", file=name)
+                check_target(name, KINDS[kind], force=force, inputs=inputs)
 
     def write(self, done: Round, *, is_last: bool) -> None:
         """Write the profiles of a round that are to be written.

@@ -10,7 +10,7 @@ import click
 
 from swdual.cli import logging_options, on_invalid_option, pluralize
 from swdual.cli._complete import complete_names
-from swdual.cli._options import Command, Count, dbtype_option, option
+from swdual.cli._options import Command, Count, OutputPath, dbtype_option, option
 from swdual.cli._size import Size
 from swdual.io.text import duration
 
@@ -62,7 +62,7 @@ swdual makedb nr nr.db
     "--out",
     "target",
     blast="-db -out",
-    type=click.Path(),
+    type=OutputPath(),
     metavar="DB",
     help="Database to write, same as the last argument.",
 )

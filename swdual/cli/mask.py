@@ -9,7 +9,13 @@ import click
 
 from swdual.cli import logging_options, on_invalid_option, pluralize
 from swdual.cli._complete import complete_names
-from swdual.cli._options import Command, dbtype_option, option, sequence_output_options
+from swdual.cli._options import (
+    Command,
+    dbtype_option,
+    named_inputs,
+    option,
+    sequence_output_options,
+)
 
 if TYPE_CHECKING:
     from swdual.sequences.sequence import Sequence
@@ -93,6 +99,7 @@ def command(
     if path is None or (fasta and source):
         raise click.UsageError("Name one FASTA file.")
     from swdual.database.source import read_typed_batches
+    from swdual.io.file_kind import BED, FASTA, INTERVALS
     from swdual.io.output import Utf8, replace_file
     from swdual.masking.mask import DEFAULT_METHODS, parse_mask
 
@@ -103,7 +110,8 @@ def command(
         mask = parse_mask(DEFAULT_METHODS[alphabet.name], "method")
     mask.require(alphabet, "method")
     letters = masked = 0
-    with replace_file(out, force=force, compress=True, inputs=[path]) as stream:
+    kind = {"fasta": FASTA, "interval": INTERVALS, "bed": BED}[outfmt]
+    with replace_file(out, kind, force=force, compress=True, inputs=named_inputs()) as stream:
         text = Utf8(stream)
         for batch in batches:
             for record in batch.sequences(alphabet):

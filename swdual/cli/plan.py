@@ -19,12 +19,14 @@ from swdual.cli._inputs import (
 from swdual.cli._options import (
     Command,
     Count,
+    OutputPath,
     composition_options,
     dbtype_option,
     evalue_option,
     frame_options,
     gencode_options,
     mask_options,
+    named_inputs,
     option,
     read_mask,
     strand_option,
@@ -110,7 +112,7 @@ swdual plan --times times.csv --cpus 3 --gpus 1 --json
 )
 @profile_options
 @option("--json", "as_json", is_flag=True, help="Print one JSON object, with all tasks.")
-@option("--gantt", type=click.Path(), help="Draw the plan: an SVG, PNG or PDF file.")
+@option("--gantt", type=OutputPath(), help="Draw the plan: an SVG, PNG or PDF file.")
 @option("--force", is_flag=True, help="Replace the drawing if it exists.")
 @dbtype_option
 @task_option
@@ -153,6 +155,8 @@ def command(
     for another machine: give its numbers of CPUs and GPUs, and how fast they are. No plan of the
     same tasks can be shorter than the lower bound.
     """
+    from swdual.io.file_kind import DRAWING
+    from swdual.io.output import check_target
     from swdual.planning.gantt import check_path
 
     options["mask"] = read_mask(options["mask"])
@@ -162,13 +166,14 @@ def command(
     if profile is not None and len(files) > 1:
         profile.refuse_queries()
     sources: Sources = files if profile is None else (profile, *files)
+    if gantt is not None:
+        check_path(gantt)
+        check_target(gantt, DRAWING, force=force, inputs=named_inputs())
     if nodes is not None:
         from swdual.cli._nodes import show
 
         given = {"--times": times, "--cpus": cpus, "--gpus": gpus, "--rates": rates}
         _check_cluster_usage(sources, given, planner)
-        if gantt is not None:
-            check_path(gantt)
         cluster, forecast = _forecast(sources, nodes, planner, options, progress=progress)
         if gantt is not None:
             forecast.gantt(gantt, force=force)
@@ -180,8 +185,6 @@ def command(
         raise click.UsageError("--times FILE takes the place of queries and database.")
     if files == ("-", "-"):
         raise click.UsageError("Only one of queries and database can be standard input.")
-    if gantt is not None:
-        check_path(gantt)
     if times is not None:
         from swdual.cli._times import read_times
         from swdual.planning.planner import make_plan

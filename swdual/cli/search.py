@@ -195,4 +195,4 @@ def command(
         return prepare_search(source, inputs.db, chosen)
 
     outputs = Outputs(out, trace, gantt, report_alignments=report_alignments)
-    run_search(prepare, chosen, resumption, outputs, inputs.paths, on_nodes=cluster is not None)
+    run_search(prepare, chosen, resumption, outputs, on_nodes=cluster is not None)

@@ -10,7 +10,7 @@ import click
 
 from swdual.cli import logging_options
 from swdual.cli._complete import complete_names
-from swdual.cli._options import Command, Count, Real, option
+from swdual.cli._options import Command, Count, OutputPath, Real, named_inputs, option
 from swdual.io.text import sanitize
 
 if TYPE_CHECKING:
@@ -219,6 +219,7 @@ swdual simulate KTH-SP2.swf.gz --resample 20 --policy easy,conservative --metric
 )
 @option(
     "--report",
+    type=OutputPath(allow_dash=True),
     metavar="FILE",
     help="Write a page to look at (.html): metrics of all schedules, and for each one a Gantt "
     "chart, its jobs, and why they waited.",
@@ -232,23 +233,32 @@ swdual simulate KTH-SP2.swf.gz --resample 20 --policy easy,conservative --metric
 )
 @option(
     "--comparison-out",
+    type=OutputPath(allow_dash=True),
     metavar="FILE",
     help='Write all metrics as CSV, one line for each schedule; "-": standard output.',
 )
 @option(
     "--jobs-out",
+    type=OutputPath(allow_dash=True),
     metavar="FILE",
     help='Write all jobs as CSV; "-": standard output. In file names, {policy} and {allocator} '
     "are replaced.",
 )
 @option(
     "--gantt",
+    type=OutputPath(allow_dash=True),
     metavar="FILE",
     help="Draw which job ran where: an SVG (with tooltips), PNG or PDF file.",
 )
-@option("--usage", metavar="FILE", help="Draw busy processors and waiting jobs over time.")
+@option(
+    "--usage",
+    type=OutputPath(allow_dash=True),
+    metavar="FILE",
+    help="Draw busy processors and waiting jobs over time.",
+)
 @option(
     "--distribution",
+    type=OutputPath(allow_dash=True),
     metavar="FILE",
     help="Draw the distributions of waiting time and bounded slowdown of all schedules.",
 )
@@ -305,7 +315,7 @@ def command(
     cost = None if penalty is None else penalties.parse(penalty)
     power_model = powers.parse(",".join(power)) if power else None
     files = _simulated.Files(comparison_out, jobs_out, gantt, usage, distribution, report, force)
-    files.check(campaign)
+    files.check(campaign, named_inputs())
     columns = [name.strip() for names in shown for name in names.split(",")]
     measured = metrics(slowdown_bound)
     check_shown(columns, measured)

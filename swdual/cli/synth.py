@@ -7,7 +7,7 @@ import logging
 import click
 
 from swdual.cli import logging_options
-from swdual.cli._options import Command, Count, option
+from swdual.cli._options import Command, Count, OutputPath, option
 from swdual.cli._size import Size
 from swdual.io.text import pluralize
 
@@ -26,7 +26,7 @@ swdual synth 20M --seed 1 --queries 5 -o queries.fasta   # five queries with rel
 @option(
     "-o",
     "--out",
-    type=click.Path(dir_okay=False, allow_dash=True),
+    type=OutputPath(dir_okay=False, allow_dash=True),
     default="-",
     help="File to write.  [default: standard output]",
 )
@@ -71,6 +71,7 @@ def command(
     recognizable. About 4 % of the sequences have no relative. Each header names the family, the
     member and its divergence: the fraction of residues that were replaced since the ancestor.
     """
+    from swdual.io.file_kind import FASTA
     from swdual.io.output import Utf8, replace_file
     from swdual.sequences import synthesis
 
@@ -86,7 +87,7 @@ def command(
         records = synthesis.synthesize_queries(
             residues, count=queries, seed=seed, family_size=family_size
         )
-    with replace_file(out, force=force, compress=True) as stream:
+    with replace_file(out, FASTA, force=force, compress=True) as stream:
         sequences, written = synthesis.write_fasta(records, Utf8(stream))
     if out != "-":
         number = pluralize(sequences, "sequence", "sequences")

@@ -15,6 +15,7 @@ from swdual.clustering.linkage import link
 from swdual.clustering.rules import ClusterRules
 from swdual.hits.query_result import QueryResult
 from swdual.hits.targets import TargetRecords
+from swdual.io.file_kind import TABLE
 from swdual.io.output import Output, Utf8, replace_file
 from swdual.io.text import pluralize, sanitize
 from swdual.sequences.sequence import Sequence as Record
@@ -133,7 +134,7 @@ class Clusters(Sequence[list[str]]):
         OutputError
             If the file cannot be written.
         """
-        with replace_file(path, force=force, compress=True) as stream:
+        with replace_file(path, TABLE, force=force, compress=True) as stream:
             self.write_table(stream)
 
 

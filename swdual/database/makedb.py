@@ -14,7 +14,7 @@ from typing import Any, TypedDict, Unpack
 
 from swdual.database.build import MAX_RUNS, build, largest_memory_plan
 from swdual.database.database import Database
-from swdual.database.layout import BLOCK_BYTES, MAX_SHARDS, SHARD_MAGIC
+from swdual.database.layout import BLOCK_BYTES, MAGIC, MAX_SHARDS, SHARD_MAGIC
 from swdual.database.masks import MASKING_BYTES, mark_batches, parse_masks
 from swdual.database.memory import fit_memory_plan
 from swdual.database.source import (
@@ -26,6 +26,7 @@ from swdual.database.source import (
 from swdual.database.storage import shard_path
 from swdual.database.taxids import TaxidSource
 from swdual.errors import InputError, OutputError
+from swdual.io.file_kind import FileKind, begins_with
 from swdual.io.output import Output, replace_file
 from swdual.io.progress import Bar, progress_bar
 from swdual.io.text import pluralize
@@ -43,6 +44,9 @@ from swdual.taxonomy.taxdump import read_taxonomy
 from swdual.taxonomy.taxid_list import parse_taxid
 
 logger = logging.getLogger("swdual")
+
+DATABASE = FileKind("a database of swdual", (), begins_with(MAGIC))
+SHARD = FileKind("a shard of a database", (), begins_with(SHARD_MAGIC))
 
 OTHER_FILES = 64
 """What a process has open besides shards and sorted runs."""
@@ -216,8 +220,8 @@ def _make_database(sources: Any, path: Source, options: MakedbOptions) -> Databa
     others = (options.mask_file, options.taxid_map)
     inputs = [*paths, *(path for path in others if path is not None)]
 
-    def output(place: Path) -> AbstractContextManager[Output]:
-        return replace_file(place, force=options.force, inputs=inputs)
+    def output(place: Path, kind: FileKind) -> AbstractContextManager[Output]:
+        return replace_file(place, kind, force=options.force, inputs=inputs)
 
     # What is entered first gets its name last: the database, once all of its shards have theirs.
     with _open_files(len(places) + MAX_RUNS + OTHER_FILES), ExitStack() as files:
@@ -228,7 +232,8 @@ def _make_database(sources: Any, path: Source, options: MakedbOptions) -> Databa
             progress_bar("building the database", "M residues/s", 1e6, shown=shown)
         )
         tell = options.progress if callable(options.progress) else _counting(bar)
-        stream, *parts = [files.enter_context(output(place)) for place in (target, *places)]
+        stream = files.enter_context(output(target, DATABASE))
+        parts = [files.enter_context(output(place, SHARD)) for place in places]
         build(
             batches,
             stream,

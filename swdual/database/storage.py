@@ -26,7 +26,7 @@ from swdual.database.layout import (
 from swdual.database.mapping import FileState, MappedFile, Piece
 from swdual.database.remote import CachedFile
 from swdual.errors import DatabaseError
-from swdual.io.output import name_errors
+from swdual.io.output import follow_links, name_errors
 
 CHECKED_AT_ONCE = 4 << 20
 """Bytes of a section that are in memory while its checksum is computed."""
@@ -287,6 +287,7 @@ class Storage:
                     file=self._main.name,
                 )
         with name_errors(os.fspath(path)):
+            path = follow_links(path)
             path.parent.mkdir(parents=True, exist_ok=True)
             number, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
             try:

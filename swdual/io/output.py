@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol, cast
 
 from swdual.errors import OutputError
+from swdual.io.file_kind import HEAD_BYTES, FileKind
 from swdual.io.url import is_url
 
 logger = logging.getLogger("swdual")
@@ -26,6 +27,14 @@ MAX_NAME_LENGTH = 255
 
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bzip2", ".xz": "xz", ".zst": "zstd"}
 """Compressions by the endings of file names."""
+
+_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\0": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+}
+"""Compressions by the first bytes of files."""
 
 
 class Text(Protocol):
@@ -83,6 +92,7 @@ def split_compression(path: str | os.PathLike[str]) -> tuple[str, str | None]:
 @contextmanager
 def replace_file(
     path: str | os.PathLike[str],
+    kind: FileKind,
     *,
     force: bool,
     inputs: Iterable[str | os.PathLike[str]] = (),
@@ -93,14 +103,16 @@ def replace_file(
 
     Until then the content is in `.NAME.part` beside the file. An error removes it; if a process was
     killed, the next one overwrites it. "-" is standard output. Pipes and devices are written to
-    directly.
+    directly. Of a symbolic link, the file that it leads to is written.
 
     Parameters
     ----------
     path
         The file, or "-".
+    kind
+        What is written.
     force
-        Replace a file that exists.
+        Replace a file that exists, if it is of this kind or empty.
     inputs
         Files that are never replaced.
     compress
@@ -113,14 +125,13 @@ def replace_file(
     Raises
     ------
     OutputError
-        If the file exists and `force` is not given, is one of `inputs`, is being written by another
-        process, or cannot be written.
+        If the file exists and `force` is not given, is one of `inputs` or of another kind, is being
+        written by another process, or cannot be written.
     """
     if is_url(path):
         raise OutputError("is a URL, but results are written to local files", file=path)
     if os.fspath(path) == "/dev/stdout":
         path = "-"
-    target = Path(path)
     name = "standard output" if os.fspath(path) == "-" else os.fspath(path)
     if os.fspath(path) == "-":
         if sys.stdout is None:
@@ -129,9 +140,9 @@ def replace_file(
         with name_errors(name):
             sys.stdout.buffer.flush()
         return
+    target = follow_links(Path(path))
     with name_errors(name):
-        exists = target.exists()
-        special = exists and not stat.S_ISREG(target.stat().st_mode)
+        special = target.exists() and not stat.S_ISREG(target.stat().st_mode)
     compression = split_compression(path)[1] if compress else None
     if special:
         with name_errors(name):
@@ -143,11 +154,9 @@ def replace_file(
             with name_errors(name):
                 device.close()
     else:
-        if exists and any(_same_file(target, source) for source in inputs):
-            raise OutputError("is also an input; write to another file", file=path)
-        _refuse_existing(target, force)
+        check_target(path, kind, force=force, inputs=inputs)
         with (
-            _replace_when_complete(target, force, name, finish) as stream,
+            _replace_when_complete(target, kind, force, name, finish) as stream,
             _compress(Output(stream, name), compression, name) as output,
         ):
             yield output
@@ -178,31 +187,44 @@ def _compressor(output: Output, compression: str) -> IO[bytes]:
         import gzip
 
         return cast(IO[bytes], gzip.GzipFile("", "wb", 6, file, mtime=0))
+    return cast(IO[bytes], _file_class(compression)(file, "wb"))
+
+
+def _decompressor(file: IO[bytes], compression: str) -> IO[bytes]:
+    """Return a stream of the content of a compressed file."""
+    if compression == "gzip":
+        import gzip
+
+        return cast(IO[bytes], gzip.GzipFile(fileobj=file))
+    return cast(IO[bytes], _file_class(compression)(file))
+
+
+def _file_class(compression: str) -> Any:
     if compression == "bzip2":
-        import bz2
+        from bz2 import BZ2File
 
-        return cast(IO[bytes], bz2.BZ2File(file, "wb"))
+        return BZ2File
     if compression == "xz":
-        import lzma
+        from lzma import LZMAFile
 
-        return cast(IO[bytes], lzma.LZMAFile(file, "wb"))
+        return LZMAFile
     if sys.version_info >= (3, 14):
-        from compression import zstd
+        from compression.zstd import ZstdFile
     else:
-        from backports import zstd
-    return cast(IO[bytes], zstd.ZstdFile(file, "wb"))
+        from backports.zstd import ZstdFile
+    return ZstdFile
 
 
 @contextmanager
 def _replace_when_complete(
-    target: Path, force: bool, name: str, finish: Callable[[int], None] | None
+    target: Path, kind: FileKind, force: bool, name: str, finish: Callable[[int], None] | None
 ) -> Iterator[IO[bytes]]:
     """Open a part file; rename it to the target when the block ends without error."""
     part = target.with_name(_part_name(target.name))
     with name_errors(name):
         stream = open_locked(part, name)
     try:
-        _refuse_existing(target, force)
+        _refuse_existing(target, kind, force, name)
         with name_errors(name):
             stream.truncate()
         yield stream
@@ -285,9 +307,78 @@ def _holder(descriptor: int) -> str:
     return "another process"
 
 
-def _refuse_existing(target: Path, force: bool) -> None:
-    if not force and target.exists():
-        raise OutputError("exists; use `force=True` to replace it", file=target)
+def check_target(
+    path: str | os.PathLike[str],
+    kind: FileKind,
+    *,
+    force: bool,
+    inputs: Iterable[str | os.PathLike[str]] = (),
+) -> None:
+    """Check that `replace_file` may write a file, as far as that can be told beforehand.
+
+    Parameters
+    ----------
+    path, kind, force, inputs
+        As for `replace_file`.
+
+    Raises
+    ------
+    OutputError
+        If the file is one of `inputs`, or exists and must not be replaced.
+    """
+    target = follow_links(Path(path))
+    with name_errors(os.fspath(path)):
+        if target.exists() and not target.is_file():
+            return
+    if any(_same_file(target, source) for source in inputs):
+        raise OutputError("is also an input; write to another file", file=path)
+    _refuse_existing(target, kind, force, os.fspath(path))
+
+
+def follow_links(path: Path) -> Path:
+    """Return the file that a path leads to, which need not exist: the path if it is no link.
+
+    Raises
+    ------
+    OutputError
+        If links lead to each other, or must not be followed.
+    """
+    with name_errors(os.fspath(path)):
+        path.exists()  # the system may forbid to follow links of other users
+        target = Path(os.path.realpath(path)) if path.is_symlink() else path
+        if target.is_symlink():
+            raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
+    return target
+
+
+def _refuse_existing(target: Path, kind: FileKind, force: bool, name: str) -> None:
+    with name_errors(name):
+        exists = target.exists()
+    if not exists:
+        return
+    if not force:
+        raise OutputError("exists; use `force=True` to replace it", file=name)
+    if not kind.fits(split_compression(target)[0], _read_head(target)):
+        raise OutputError(
+            f"exists and is not {kind.name}, so it is not replaced; remove it, or write to "
+            "another file",
+            file=name,
+        )
+
+
+def _read_head(path: Path) -> bytes:
+    """Return how a file begins, unpacked if it is compressed."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+            for magic, compression in _MAGIC.items():
+                if head.startswith(magic):
+                    file.seek(0)
+                    with suppress(Exception), _decompressor(file, compression) as stream:
+                        return stream.read(HEAD_BYTES)  # each library has errors of its own
+            return head
+    except OSError:
+        return b"\0"
 
 
 def _part_name(name: str) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
+from swdual.io.file_kind import DRAWING
 from swdual.io.output import replace_file
 from swdual.io.text import sanitize
 from swdual.planning.time_axis import time_ticks
@@ -173,7 +174,7 @@ def draw_or_save(
         figure._repr_png_ = functools.partial(_notebook_png, figure)  # type: ignore[attr-defined]
         return figure
     check_path(path)
-    with replace_file(path, force=force) as stream:
+    with replace_file(path, DRAWING, force=force) as stream:
         stream.write(encode_figure(make, path))
     return None
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from swdual.errors import InputError
+from swdual.io.file_kind import A3M
 from swdual.io.output import replace_file
 from swdual.sequences.alphabet import PROTEIN
 
@@ -41,7 +42,7 @@ def write_a3m(result: Any, path: str | os.PathLike[str], *, force: bool = False)
         raise InputError("a3m is for hits of proteins, not of translated nucleotides")
     if result.params.scheme.matrix.alphabet is not PROTEIN:
         raise InputError("a3m is for hits of proteins, not of nucleotides")
-    with replace_file(path, force=force) as output:
+    with replace_file(path, A3M, force=force) as output:
         for line in format_a3m(result):
             output.write(f"{line}\n".encode())
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from swdual.errors import InputError
+from swdual.io.file_kind import FileKind, begins_with
 from swdual.io.output import replace_file
 from swdual.profiles import ascii_pssm, asn1, hmmer
 from swdual.profiles.position_scores import PositionScores
@@ -47,6 +48,14 @@ WRITERS: dict[str, Callable[[PositionScores], Iterator[str]]] = {
 }
 """What yields the lines of each format."""
 
+KINDS = {
+    "asn": FileKind(
+        "a profile in ASN.1", (".asn", ".asn1", ".chk"), begins_with(asn1.OPENING.encode())
+    ),
+    "pssm": FileKind("an ASCII PSSM", (".pssm",), begins_with(ascii_pssm.OPENING.encode())),
+}
+"""The kind of files of each format."""
+
 
 def write_scores(
     profile: PositionScores,
@@ -60,6 +69,6 @@ def write_scores(
     if name not in WRITERS:
         place = os.fspath(path) if format is None else None
         raise InputError(unknown("format of profiles", name, WRITERS), file=place)
-    with replace_file(path, force=force) as output:
+    with replace_file(path, KINDS[name], force=force) as output:
         for line in WRITERS[name](profile):
             output.write(f"{line}\n".encode())

@@ -68,7 +68,7 @@ def convert(
     if name is None:
         raise _unknown_format(target, "write")
     writer = _load_format(name, "write")
-    by_default = choose_format(target, name).header
+    chosen = choose_format(target, name)
     rows = 0
 
     def count_rows(table: Table) -> Iterator[list[Column]]:
@@ -79,8 +79,10 @@ def convert(
 
     with open_table(source, before) as table:
         if header is None:
-            header = by_default or table.fields != STANDARD
-        with replace_file(target, force=force, compress=True) as output:
+            header = chosen.header or table.fields != STANDARD
+        with replace_file(
+            target, chosen.kind, force=force, inputs=[source], compress=True
+        ) as output:
             writer.write_table(table._replace(chunks=count_rows(table)), output, header=header)
     return rows
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from typing import NamedTuple
 
 from swdual.errors import InputError
 from swdual.format import Format, format_needs_alignment, full_name, parse_format
+from swdual.io.file_kind import PAGE, TABLE, FileKind, begins_with, is_table
 from swdual.io.output import COMPRESSIONS, split_compression
 
 ENDINGS = {
@@ -31,6 +33,25 @@ ENDINGS = {
     ".htm": "html",
 }
 """Endings of file names, and their formats."""
+
+BEGINNINGS: dict[str, Callable[[bytes], object]] = {
+    "tabular": is_table,
+    "csv": is_table,
+    "commented": is_table,
+    "lca": is_table,
+    "paf": is_table,
+    "json": begins_with(b"["),
+    "jsonl": begins_with(b"{"),
+    "parquet": begins_with(b"PAR1"),
+    "arrow": begins_with(b"ARROW1"),
+    "xlsx": begins_with(b"PK"),
+    "npz": begins_with(b"PK"),
+    "pairwise": begins_with(b"swdual "),
+    "xml": begins_with(b"<?xml"),
+    "sam": begins_with(b"@HD\t"),
+    "html": PAGE.begins,
+}
+"""How files of each format begin."""
 
 TEXT_ENDINGS = (".txt", ".out", ".blast")
 """Endings of text files in any format."""
@@ -90,6 +111,11 @@ class OutputFormat(NamedTuple):
         """Whether the format needs alignments."""
         return format_needs_alignment(self.format, self.fields)
 
+    @property
+    def kind(self) -> FileKind:
+        """The kind of the file."""
+        return find_kind(self.name)
+
 
 def detect_format(path: str | os.PathLike[str], *, verb: str = "write") -> str | None:
     """Return the format that the name of a file stands for, or None.
@@ -118,6 +144,15 @@ def detect_format(path: str | os.PathLike[str], *, verb: str = "write") -> str |
             file=path,
         )
     return ENDINGS.get(ending)
+
+
+def find_kind(name: str) -> FileKind:
+    """Return the kind of files of a format; what is no format of hits is a table."""
+    if name not in BEGINNINGS:
+        return TABLE
+    alike = TABLES_OF_TEXT if name in TABLES_OF_TEXT else (name,)
+    endings = tuple(ending for ending, format in ENDINGS.items() if format in alike)
+    return FileKind(f"output in the format {name}", endings, BEGINNINGS[name])
 
 
 def choose_format(

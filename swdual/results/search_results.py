@@ -31,6 +31,7 @@ from swdual.hits.search_parameters import SearchParameters
 from swdual.hits.shown import hits_table
 from swdual.hits.sparse import collect_scores
 from swdual.io import notebook
+from swdual.io.file_kind import FASTA
 from swdual.io.output import Output, Utf8, replace_file
 from swdual.io.text import pluralize
 from swdual.planning.timing import Timing
@@ -264,7 +265,7 @@ class SearchResults:
             If the file cannot be written.
         """
         written: set[int] = set()
-        with replace_file(path, force=force, compress=True) as stream:
+        with replace_file(path, FASTA, force=force, compress=True) as stream:
             text = Utf8(stream)
             for result in self:
                 for hit in result.iter_hits():
@@ -301,7 +302,7 @@ class SearchResults:
             written.
         """
         chosen = choose_format(path, None if outfmt is None else str(outfmt), header)
-        with replace_file(path, force=force, compress=True) as stream:
+        with replace_file(path, chosen.kind, force=force, compress=True) as stream:
             chosen.format.write(self, stream, chosen.fields, header=chosen.header)
 
     def report(self, *, alignments: int = REPORT_ALIGNMENTS, height: int = 800) -> Report:

@@ -22,7 +22,7 @@ from swdual.database import build as building
 from swdual.database.build import build
 from swdual.database.database import Database
 from swdual.database.layout import HEADER_BYTES, SHARDED, pack_shard_header
-from swdual.database.makedb import makedb
+from swdual.database.makedb import DATABASE, makedb
 from swdual.errors import DatabaseError, InputError, OutputError
 from swdual.io.output import replace_file
 from swdual.sequences.alphabet import PROTEIN
@@ -382,7 +382,7 @@ def test_a_failed_build_leaves_no_shards(here):
 def test_two_builders_do_not_share_shards(here):
     """The first one has the database's name, and so those of its shards."""
     refused = pytest.raises(OutputError, match=r"x\.db: is being written by")
-    with replace_file("x.db", force=True), refused:
+    with replace_file("x.db", DATABASE, force=True), refused:
         makedb("t.fa", "x.db", shards=2)
     assert not list(here.glob("x.db.*"))
 

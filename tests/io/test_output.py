@@ -12,6 +12,7 @@ import threading
 import pytest
 
 from swdual.errors import OutputError
+from swdual.io.file_kind import TABLE
 from swdual.io.output import replace_file, split_compression
 
 if sys.version_info >= (3, 14):
@@ -32,7 +33,7 @@ CONTENT = b"one line\nanother line\n" * 5000
 
 def fail_within(path, content):
     """Write some bytes, then fail before the file is complete."""
-    with replace_file(path, force=False, compress=True) as stream:
+    with replace_file(path, TABLE, force=False, compress=True) as stream:
         stream.write(content)
         raise KeyError
 
@@ -41,7 +42,7 @@ def fail_within(path, content):
 def test_the_name_says_the_compression(tmp_path, ending):
     """The content comes back, and the same content gives the same bytes under any name."""
     for name in (f"a.{ending}", f"b.tsv.{ending}"):
-        with replace_file(tmp_path / name, force=False, compress=True) as stream:
+        with replace_file(tmp_path / name, TABLE, force=False, compress=True) as stream:
             stream.write(CONTENT[:1000])
             stream.write(CONTENT[1000:])
     packed = (tmp_path / f"a.{ending}").read_bytes()
@@ -53,7 +54,7 @@ def test_the_name_says_the_compression(tmp_path, ending):
 
 def test_the_bytes_of_gzip_hold_neither_time_nor_name(tmp_path):
     """RFC 1952: no flags, so no name; and a time of zero."""
-    with replace_file(tmp_path / "a.gz", force=False, compress=True) as stream:
+    with replace_file(tmp_path / "a.gz", TABLE, force=False, compress=True) as stream:
         stream.write(CONTENT)
     head = (tmp_path / "a.gz").read_bytes()[:8]
     assert head == b"\x1f\x8b\x08\x00\x00\x00\x00\x00"
@@ -62,7 +63,7 @@ def test_the_bytes_of_gzip_hold_neither_time_nor_name(tmp_path):
 def test_nothing_is_compressed_unasked(tmp_path):
     """Where the caller does not ask for it, or the name does not say it."""
     for name, compress in (("a.gz", False), ("a.tsv", True)):
-        with replace_file(tmp_path / name, force=False, compress=compress) as stream:
+        with replace_file(tmp_path / name, TABLE, force=False, compress=compress) as stream:
             stream.write(CONTENT)
         assert (tmp_path / name).read_bytes() == CONTENT
 
@@ -95,7 +96,7 @@ def test_a_full_device_is_named(ending, tmp_path):
     link.symlink_to("/dev/full")
     with (
         pytest.raises(OutputError, match=rf"a\.{ending}: cannot be written: No space left"),
-        replace_file(link, force=True, compress=True) as stream,
+        replace_file(link, TABLE, force=True, compress=True) as stream,
     ):
         stream.write(b"a few bytes")
 
@@ -108,7 +109,9 @@ def test_the_complete_file_can_be_looked_at_before_it_has_its_name(tmp_path):
         assert not (tmp_path / "a.gz").exists()
         seen.append(os.pread(descriptor, 1 << 20, 0))
 
-    with replace_file(tmp_path / "a.gz", force=False, compress=True, finish=finish) as stream:
+    with replace_file(
+        tmp_path / "a.gz", TABLE, force=False, compress=True, finish=finish
+    ) as stream:
         stream.write(CONTENT)
     assert seen == [(tmp_path / "a.gz").read_bytes()]
 
@@ -117,7 +120,7 @@ def test_the_complete_file_can_be_looked_at_before_it_has_its_name(tmp_path):
 
     with (
         pytest.raises(OutputError, match=r"b\.gz: cannot be written: No space left"),
-        replace_file(tmp_path / "b.gz", force=False, compress=True, finish=refuse) as stream,
+        replace_file(tmp_path / "b.gz", TABLE, force=False, compress=True, finish=refuse) as stream,
     ):
         stream.write(CONTENT)
     assert os.listdir(tmp_path) == ["a.gz"]

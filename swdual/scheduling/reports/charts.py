@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from swdual import registry
 from swdual.errors import InputError
+from swdual.io.file_kind import DRAWING
 from swdual.io.output import replace_file
 from swdual.io.text import sanitize
 from swdual.planning.gantt import LINE, PALETTE, draw_or_save, encode_figure
@@ -84,7 +85,7 @@ def gantt(
     if path is None or Path(path).suffix.lower() != ".svg":
         return draw_or_save(lambda: _gantt(schedule, linked=False), path, force=force)
     content = bytes(encode_figure(lambda: _gantt(schedule, linked=True), path))
-    with replace_file(path, force=force) as stream:
+    with replace_file(path, DRAWING, force=force) as stream:
         stream.write(_with_tooltips(content, schedule))
     return None
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from swdual import registry
 from swdual.errors import InputError
 from swdual.io import notebook
+from swdual.io.file_kind import TABLE
 from swdual.io.output import Utf8, replace_file
 from swdual.io.text import pluralize
 from swdual.scheduling import metrics
@@ -232,7 +233,7 @@ class Comparison:
         about = ("workload", "platform", "policy", "allocator", "options", "penalty", "power")
         half_widths = {f"{name}_half_width": None for row in self.rows for name in row.samples}
         names = [*about, *self.metrics, *half_widths]
-        with replace_file(path, force=force, compress=True) as stream:
+        with replace_file(path, TABLE, force=force, compress=True) as stream:
             writer = csv.DictWriter(Utf8(stream), names, lineterminator="\n")
             writer.writeheader()
             writer.writerows(self._text_rows())

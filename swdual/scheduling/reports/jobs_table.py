@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.io.file_kind import TABLE
 from swdual.io.output import Utf8, replace_file
 from swdual.scheduling import processors
 from swdual.scheduling.energy import job_energy
@@ -79,7 +80,7 @@ def write(schedule: ScheduleData, path: str | os.PathLike[str], *, force: bool =
     OutputError
         If it cannot be written, or exists without `force`.
     """
-    with replace_file(path, force=force, compress=True) as stream:
+    with replace_file(path, TABLE, force=force, compress=True) as stream:
         table = columns(schedule)
         writer = csv.writer(Utf8(stream), lineterminator="\n")
         writer.writerow(table)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
+from swdual.io.file_kind import PAGE
 from swdual.io.notebook import Head, Markup, join, text
 from swdual.io.output import Output, replace_file
 from swdual.io.text import pluralize
@@ -288,7 +289,7 @@ def write_report(
     if max_jobs is None:
         max_jobs = default_max_jobs(len(schedules) if isinstance(schedules, Sized) else 1)
     rows: list[Row] = []
-    with replace_file(path, force=force) as stream:
+    with replace_file(path, PAGE, force=force) as stream:
         writer: ReportWriter | None = None
         for schedule in schedules:
             if writer is None:

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from xopen import xopen
 
 from swdual.errors import InputError
+from swdual.io.file_kind import FileKind
 from swdual.io.output import replace_file
 from swdual.scheduling.job import seconds
 from swdual.scheduling.workload.cleaning import clean
@@ -51,6 +52,14 @@ PLAIN = b"0123456789eE+-. \t\r\n"
 """What numbers are written with: blocks of nothing else are read in bulk."""
 
 NUMBER = re.compile(rb"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+
+
+SWF = FileKind(
+    "a trace in the Standard Workload Format",
+    (".swf",),
+    re.compile(rb"(?:;[^\n]*\n)*(?:[\d.-]+[ \t]+){17}[\d.-]+\s|(?:;[^\n]*\n)+\Z").match,
+)
+"""What `write_swf` writes."""
 
 
 def read_swf(
@@ -133,7 +142,7 @@ def write_swf(jobs: Trace | Workload, path: str | os.PathLike[str], *, force: bo
     """
     trace = jobs if isinstance(jobs, Trace) else _to_trace(jobs)
     packer = zlib.compressobj(wbits=31) if os.fspath(path).endswith(".gz") else None
-    with replace_file(path, force=force) as stream:
+    with replace_file(path, SWF, force=force) as stream:
         for piece in _format_trace(trace):
             stream.write(packer.compress(piece) if packer else piece)
         if packer:
