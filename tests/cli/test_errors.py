@@ -203,17 +203,17 @@ def test_a_database_of_another_type_than_said_is_refused(refuses, run):
 
 @pytest.mark.case(number=24)
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "old"),
     [
-        ("search", "q.fa", "t.fa", "-o", "old"),
-        ("makedb", "t.fa", "old"),
-        ("synth", "1000", "-o", "old"),
+        (("search", "q.fa", "t.fa", "-o", "old"), b"precious\tprecious\n"),
+        (("makedb", "t.fa", "old"), b"SWDUALDB precious"),
+        (("synth", "1000", "-o", "old"), b">precious\n"),
     ],
-    ids=lambda words: words[0],
+    ids=["search", "makedb", "synth"],
 )
-def test_an_existing_output_is_replaced_only_by_force(refuses, run, here, arguments):
+def test_an_existing_output_is_replaced_only_by_force(refuses, run, here, arguments, old):
     """Without --force: exit code 6, and the file stays as it was."""
-    (here / "old").write_text("precious")
+    (here / "old").write_bytes(old)
     refuses(6, ["old: ", "exists", "--force"], *arguments)
     assert run(*arguments, "--force").code == 0
     assert b"precious" not in (here / "old").read_bytes()
