@@ -44,8 +44,8 @@ PLAIN_ENTRY = 0xFF
 
 MAX_ENTRY_BYTES = 1 << 31
 
-MAX_OVERLAP = 16
-"""How often the entries of an index may name the same bytes: damage must not keep a reader busy."""
+MIN_PACKED_BYTES = 5
+"""A compressed entry: its size, and how it is packed."""
 
 
 def detect(path: str) -> bool:
@@ -91,13 +91,23 @@ class _Entries:
         if fault.any():
             line = int(np.flatnonzero(fault)[0]) + 1
             raise index.damaged(f"line {line} names what is not in {quote(path)}")
-        if not self.is_compressed and int(self.lengths.sum()) > MAX_OVERLAP * self.file.bytes:
-            raise index.damaged("entries overlap")
+        order = np.argsort(self.places)
+        room = np.diff(self.places[order])
+        taken = MIN_PACKED_BYTES if self.is_compressed else self.lengths[order][:-1]
+        if (room < taken).any():
+            line = int(order[np.flatnonzero(room < taken)[0]]) + 1
+            raise index.damaged(f"the entry of line {line} overlaps with the next one")
+        if len(np.unique(self.keys)) != len(self.keys):
+            raise index.damaged("a key is there twice")
+        # Entries may also be parts of a FASTA file that the database links to.
+        self.is_linked = not self.is_compressed and self.file.array()[0] == ord(">")
 
     def texts(self, rows: Offsets) -> tuple[NDArray[np.uint8], Offsets, Offsets]:
         """Return some entries without the end of their line, as text, starts and lengths."""
         starts, lengths = self.places[rows], self.lengths[rows] - 1
         data = self.file.array()
+        if not self.is_compressed and not self.is_linked:
+            self._check_ends(data, starts, lengths)
         if self.is_compressed:
             parts = [
                 self._unpack(data, *entry)
@@ -111,6 +121,17 @@ class _Entries:
             lengths = lengths - ((lengths > 0) & ((last == ord("\n")) | (last == ord("\r"))))
         return data, starts, lengths
 
+    def _check_ends(self, data: NDArray[np.uint8], starts: Offsets, lengths: Offsets) -> None:
+        """Check that entries begin behind another one, and end in a newline and a NUL."""
+        whole = (starts == 0) | (data[starts - 1] == 0)
+        whole &= data[np.minimum(starts + lengths, len(data) - 1)] == 0
+        whole &= data[starts + lengths - 1] == ord("\n")
+        if not whole.all():
+            place = int(starts[np.flatnonzero(~whole)[0]])
+            raise self.index.damaged(
+                f"the entry at {place:,} does not lie between the ends of two lines"
+            )
+
     def _unpack(self, data: NDArray[np.uint8], start: int, length: int) -> bytes:
         """Return a compressed entry: the bytes that it takes, these, and how they are packed."""
         size = int.from_bytes(data[start : start + 4].tobytes(), "little")
@@ -118,7 +139,7 @@ class _Entries:
         if len(packed) <= size:
             raise self.file.damaged(f"an entry at {start:,} reaches behind the end")
         if packed[-1] == PLAIN_ENTRY:
-            return packed[:-1].rstrip(b"\0")
+            return self._check_length(packed[:-1].rstrip(b"\0"), start, length)
         try:
             unpacker = zstd.ZstdDecompressor()
             text = unpacker.decompress(packed[:-1], max_length=length + 1)
@@ -126,7 +147,12 @@ class _Entries:
             raise self.file.damaged(f"an entry at {start:,} cannot be unpacked") from error
         if not unpacker.eof:
             raise self.file.damaged(f"an entry at {start:,} is longer than its index says")
-        return text.rstrip(b"\0")
+        return self._check_length(text.rstrip(b"\0"), start, length)
+
+    def _check_length(self, text: bytes, start: int, length: int) -> bytes:
+        if len(text) != length:
+            raise self.index.damaged(f"the entry at {start:,} has another length")
+        return text
 
 
 def open_database(path: str, dbtype: str) -> OtherDatabase:

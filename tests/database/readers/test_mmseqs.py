@@ -110,7 +110,9 @@ DAMAGE = {
     "behind the end": ({".index": b"0\t190\t90\n"}, r"db\.index: is damaged: line 1 names what"),
     "far behind": ({".index": b"0\t999999999999\t2\n"}, r"db\.index: .* line 1 names what"),
     "no length": ({".index": b"0\t0\t0\n"}, r"db\.index: is damaged: line 1 names what"),
-    "overlap": ({".index": b"0\t0\t200\n" * 90}, r"db\.index: is damaged: entries overlap"),
+    "overlap": ({".index": b"0\t0\t16\n5\t9\t7\n"}, r"db\.index: .* line 1 overlaps"),
+    "same place": ({".index": b"0\t0\t200\n" * 90}, r"db\.index: .* overlaps"),
+    "same key": ({".index": b"0\t0\t16\n0\t16\t15\n"}, r"db\.index: .* a key is there twice"),
     "no header": ({".index": b"7\t0\t16\n"}, r"db_h\.index: .* some sequences have no header"),
     "headers cut": ({"_h": b"t1 one\n\0"}, r"db_h\.index: is damaged: line 2 names what"),
     "no headers": ({"_h": None}, r"db_h: cannot be opened"),
@@ -133,6 +135,32 @@ def test_damaged_databases_are_refused(tmp_path, name):
     path = other.write_files(tmp_path / "db", kept)
     with pytest.raises(DatabaseError, match=message):
         Database.open(path)
+
+
+def other_digits(text):
+    """Yield a text with one digit changed, for each digit and each change."""
+    for place, letter in enumerate(text):
+        if letter in b"0123456789":
+            for digit in b"0123456789".replace(bytes([letter]), b""):
+                yield text[:place] + bytes([digit]) + text[place + 1 :]
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+@pytest.mark.parametrize("ending", [".index", "_h.index"])
+def test_a_wrong_digit_of_an_index_is_never_read_silently(tmp_path, ending, compressed):
+    """It is refused, when the database is opened or read; or it changes nothing."""
+    records = [(k, f"t{k} title", "MKVLAWDEFG"[: 3 + k % 8] * (1 + k)) for k in range(6)]
+    files = other.mmseqs_files(records, compressed=compressed)
+    path = other.write_files(tmp_path / "db", files)
+    expected = records_of(path)
+    refused = 0
+    for text in other_digits(files[ending]):
+        Path(f"{path}{ending}").write_bytes(text)
+        try:
+            assert sorted(records_of(path)) == sorted(expected), text
+        except DatabaseError:
+            refused += 1
+    assert refused > 90
 
 
 @pytest.mark.parametrize(
@@ -206,3 +234,24 @@ def test_records_are_those_of_convert2fasta(tmp_path, options):
         assert os.path.islink(tmp_path / "part_h")
         assert records_of(tmp_path / "part") == records_of(tmp_path / "part.fa")
         assert len(records_of(tmp_path / "part")) == 3
+
+
+@needs_mmseqs
+@pytest.mark.parametrize("options", [(), ("--compressed", "1")], ids=["plain", "compressed"])
+@pytest.mark.parametrize("mode", ["0", "1"], ids=["copied", "soft-linked"])
+def test_a_part_that_createsubdb_makes_is_read(tmp_path, options, mode):
+    """With its own data, or an index of the data of the whole."""
+    fasta = sample(tmp_path)
+
+    def mmseqs(*words):
+        subprocess.run(
+            ["mmseqs", *map(str, words)], check=True, capture_output=True, timeout=120, cwd=tmp_path
+        )
+
+    mmseqs("createdb", fasta, "db", *options)
+    (tmp_path / "keys").write_text("7\n3\n12\n")
+    mmseqs("createsubdb", "keys", "db", "part", "--subdb-mode", mode)
+    mmseqs("convert2fasta", "part", "out.fa")
+    found = records_of(tmp_path / "part")
+    assert found == records_of(tmp_path / "out.fa")
+    assert len(found) == 3
