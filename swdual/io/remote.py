@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import errno
 import io
+import re
 import threading
 import time
 from collections.abc import Callable
@@ -28,6 +29,8 @@ DELAYS = (0.5, 1.0, 2.0, 4.0)
 
 CONNECT_SECONDS, SILENT_SECONDS = 30, 60
 """How long an HTTP server may take to accept a connection, and then to send something."""
+
+_RANGE = re.compile(r"bytes=(\d+)-(\d+)")
 
 IDENTITY = (
     ("ETag", "etag", "md5Hash", "Content-MD5", "checksum"),
@@ -313,7 +316,28 @@ def _http_options(configured: dict[str, Any]) -> dict[str, Any]:
     timeout = aiohttp.ClientTimeout(
         total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENT_SECONDS
     )
-    client = {"timeout": timeout, **configured.get("client_kwargs", {})}
+
+    class Response(aiohttp.ClientResponse):
+        """A response of which no more is read than was asked for, whatever the server sends."""
+
+        async def read(self) -> bytes:
+            asked = _RANGE.fullmatch(self.request_info.headers.get("Range", ""))
+            if asked is None or self._body is not None:
+                return await super().read()
+            left, parts = int(asked[2]) - int(asked[1]) + 1, []
+            while left and (part := await self.content.read(left)):
+                parts.append(part)
+                left -= len(part)
+            if not self.content.at_eof():
+                self.close()
+            self._body = b"".join(parts)
+            return self._body
+
+    client = {
+        "timeout": timeout,
+        "response_class": Response,
+        **configured.get("client_kwargs", {}),
+    }
     headers = {**configured.get("headers", {}), "Accept-Encoding": "identity"}
     return {**configured, "client_kwargs": client, "headers": headers}
 

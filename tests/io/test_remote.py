@@ -12,7 +12,7 @@ import zipfile
 
 import fsspec
 import pytest
-from support.http_files import HttpFiles
+from support.http_files import ENDLESS_BYTES, HttpFiles
 
 from swdual.errors import InputError
 from swdual.io import remote
@@ -70,6 +70,16 @@ def test_only_what_is_asked_for_is_sent(server):
     assert file.read(len(DATA) - 5, len(DATA) + 5) == DATA[-5:]
     file.close()
     assert server.sent["data"] == 106  # one of them to find out that this works
+
+
+def test_of_an_answer_without_an_end_no_more_is_read_than_was_asked_for(server):
+    """What the server sends more than that is neither kept nor waited for."""
+    file = RemoteFile(server.url("data"))
+    assert file.is_seekable
+    server.failures[:] = ["endless"]
+    assert file.read(3000, 3100) == DATA[3000:3100]
+    file.close()
+    assert server.sent["data"] < ENDLESS_BYTES / 4  # the system takes some of what nobody reads
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Self
 from urllib.parse import urlsplit
 
+ENDLESS_BYTES = 256 << 20
+"""What stands for a response without an end."""
+
 
 class HttpFiles:
     """A server of a folder; `url` returns the URL of a file.
@@ -27,8 +30,8 @@ class HttpFiles:
         Whether it sends parts of files.
     failures
         The statuses with which the next requests for content fail; "cut" closes the connection in
-        the middle of the content, "slow" waits before each piece of it, "flip" changes a byte, and
-        None is no failure.
+        the middle of the content, "endless" goes on after it without an end, "slow" waits before
+        each piece of it, "flip" changes a byte, and None is no failure.
     sent, requests
         By name: bytes of content that were sent, and ranges that were asked for.
     """
@@ -96,7 +99,8 @@ class HttpFiles:
             first, last = int(asked[1]), min(int(asked[2] or last), last)
         content = bytearray(data[first : last + 1])
         request.send_response(206 if partial else 200)
-        request.send_header("Content-Length", str(len(content)))
+        if failure != "endless":
+            request.send_header("Content-Length", str(len(content)))
         request.send_header("ETag", f'"{tag}"')
         request.send_header("Accept-Ranges", "bytes" if self.ranges else "none")
         if partial:
@@ -108,6 +112,9 @@ class HttpFiles:
             content[len(content) // 2] ^= 1
         with self.lock:
             self.requests.append((name, first, len(content)))
+        if failure == "endless":
+            self._send_endless(request, name, bytes(content))
+            return
         half = max(1, len(content) // 2)
         for part in (content[:half], content[half:]):
             if failure == "slow":
@@ -123,3 +130,14 @@ class HttpFiles:
                 request.close_connection = True
                 request.connection.close()
                 return
+
+    def _send_endless(self, request: BaseHTTPRequestHandler, name: str, content: bytes) -> None:
+        """Send content and then zeros, until the client has enough or it is too much."""
+        request.close_connection = True
+        try:
+            while self.sent[name] < ENDLESS_BYTES:
+                request.wfile.write(content)
+                content = bytes(max(len(content), 1 << 16))
+                self.sent[name] += len(content)
+        except OSError:
+            return
