@@ -17,6 +17,8 @@ from swdual.errors import UnknownIdentifier
 from swdual.io.text import TITLE_SEPARATOR, nearest, quote
 from swdual.sequences.sequence import decode_header, identifiers, split_headers
 
+_MAX_OFFSET = (1 << 64) - 1
+
 CHUNK_BYTES = 4 << 20
 """Bytes of header lines that are searched together."""
 
@@ -97,7 +99,7 @@ class Names(NamedTuple):
         """Yield ranges of records, [first, stop), whose header lines are searched together."""
         first = 0
         while first < len(self.offsets) - 1:
-            end = self.offsets[first] + np.uint64(CHUNK_BYTES)
+            end = np.uint64(min(int(self.offsets[first]) + CHUNK_BYTES, _MAX_OFFSET))
             stop = max(first + 1, int(np.searchsorted(self.offsets, end, "right")) - 1)
             yield first, stop
             self.release()

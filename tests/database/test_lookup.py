@@ -216,7 +216,7 @@ def test_a_few_similar_identifiers_are_named():
 
 def test_offsets_that_contradict_the_headers_are_no_place_to_look():
     """Nothing is read where no header lies."""
-    for offsets in ([0, 9, 4], [0, 2, 90], [7, 2, 4]):
+    for offsets in ([0, 9, 4], [0, 2, 90], [7, 2, 4], [(1 << 64) - 9, 2, 4]):
         names = Names(memoryview(b"a bc d"), np.array(offsets, np.uint64), lambda: None)
         for words in (["abcde"], ["a"]):
             with pytest.raises(ValueError, match="offsets"):
