@@ -211,9 +211,17 @@ def _run(arguments: list[str]) -> int:
             4,
             error,
         )
-    except OSError as error:  # of standard output, where click writes by itself
-        file = error.filename or "standard output"
-        return _print_error(f"{file}: {error.strerror or error}", OutputError.exit_code, error)
+    except OSError as error:
+        if verbose:
+            traceback.print_exc()
+        cause = str(error.strerror or error)
+        if error.filename is not None:
+            cause = f"{error.filename}: {cause}"
+        elif _is_of_stdout(error):
+            cause = f"standard output: {cause}"
+        else:
+            cause += "; run again with -v to see where"
+        return _print_error(cause, OutputError.exit_code, error)
     except Exception as error:
         if verbose:
             traceback.print_exc()
@@ -224,6 +232,12 @@ def _run(arguments: list[str]) -> int:
             error,
         )
     return 0
+
+
+def _is_of_stdout(error: OSError) -> bool:
+    """Return whether click raised an error: it writes to standard output by itself."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    return frame.f_code is click.echo.__code__
 
 
 def _print_error(message: str, code: int, error: BaseException) -> int:

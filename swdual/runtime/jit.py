@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -36,8 +36,38 @@ def kernel(function: Function) -> Function:
             cache=folder is not None,
             no_cfunc_wrapper=True,  # nothing but Python and other kernels call one
         )(function)
+    if folder is not None:
+        compiled._cache = _KeptCode(compiled._cache)
     _FUNCTIONS.add(function)
     return cast(Function, compiled)
+
+
+class _KeptCode:
+    """Numba's cache of a kernel, without errors: what cannot be loaded or kept is compiled.
+
+    Files of a cache are damaged by a power cut or a full disk, and they are pickles: reading one
+    may raise anything.
+    """
+
+    def __init__(self, kept: Any) -> None:
+        self._kept = kept
+
+    def load_overload(self, signature: Any, context: Any) -> Any:
+        """Return the compiled code for a signature, or None."""
+        try:
+            return self._kept.load_overload(signature, context)
+        except Exception:
+            with suppress(Exception):
+                self._kept.flush()  # else the damaged index would be read before it is written
+            return None
+
+    def save_overload(self, signature: Any, code: Any) -> None:
+        """Keep compiled code if that is possible."""
+        with suppress(Exception):
+            self._kept.save_overload(signature, code)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._kept, name)
 
 
 class _Watch(event.Listener):  # type: ignore[misc]

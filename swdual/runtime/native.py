@@ -23,6 +23,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -227,7 +228,8 @@ def _write(path: Path, code: NativeCode) -> None:
         beside.write_bytes(code.to_bytes())
         beside.replace(path)
     except OSError:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink()
 
 
 def _number(value: Any) -> tuple[str, int]:

@@ -289,8 +289,22 @@ def test_a_full_disk_behind_standard_output_is_an_output_error(spawn, arguments)
     with open("/dev/full", "wb") as full:
         outcome = spawn(*arguments, stdout=full)
     assert outcome.code == 6
-    assert "No space left on device" in outcome.err
-    assert "Traceback" not in outcome.err
+    assert outcome.err == "swdual: error: standard output: No space left on device\n"
+
+
+@pytest.mark.case(number=24)
+@pytest.mark.parametrize("file", [None, "other"])
+def test_an_error_of_another_file_is_not_blamed_on_standard_output(run, monkeypatch, file):
+    """The system does not always say which file; then the message says how to find it."""
+
+    def fail(*_, **__):
+        raise OSError(28, "No space left on device", file)
+
+    monkeypatch.setattr("swdual.sequences.matrices.names", fail)
+    outcome = run("list")
+    assert outcome.code == 6
+    name, hint = ("other: ", "") if file else ("", "; run again with -v to see where")
+    assert outcome.err == f"swdual: error: {name}No space left on device{hint}\n"
 
 
 @pytest.mark.case(number=24)
