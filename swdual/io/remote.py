@@ -317,21 +317,24 @@ def _http_options(configured: dict[str, Any]) -> dict[str, Any]:
         total=None, sock_connect=CONNECT_SECONDS, sock_read=SILENT_SECONDS
     )
 
-    class Response(aiohttp.ClientResponse):
+    class Response(aiohttp.ClientResponse):  # type: ignore[misc]
         """A response of which no more is read than was asked for, whatever the server sends."""
+
+        _body: bytes | None
 
         async def read(self) -> bytes:
             asked = _RANGE.fullmatch(self.request_info.headers.get("Range", ""))
             if asked is None or self._body is not None:
-                return await super().read()
+                whole: bytes = await super().read()
+                return whole
             left, parts = int(asked[2]) - int(asked[1]) + 1, []
             while left and (part := await self.content.read(left)):
                 parts.append(part)
                 left -= len(part)
             if not self.content.at_eof():
                 self.close()
-            self._body = b"".join(parts)
-            return self._body
+            self._body = body = b"".join(parts)
+            return body
 
     client = {
         "timeout": timeout,

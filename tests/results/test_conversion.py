@@ -332,7 +332,7 @@ def test_what_is_no_table_is_refused(tmp_path, source, target, options, words):
 
 
 def test_a_file_is_not_replaced_unasked(tmp_path):
-    """Nor with `force` if the table is damaged; a table may be converted onto itself."""
+    """Nor with `force` if the table is damaged, or is read."""
     (tmp_path / "x.tsv").write_text("qseqid\tscore\nq\t1\nq\tx\n")
     (tmp_path / "y.tsv").write_text("precious")
     with pytest.raises(OutputError, match="exists; use `force=True`"):
@@ -342,8 +342,9 @@ def test_a_file_is_not_replaced_unasked(tmp_path):
     assert (tmp_path / "y.tsv").read_text() == "precious"
     assert sorted(os.listdir(tmp_path)) == ["x.tsv", "y.tsv"]
     (tmp_path / "y.tsv").write_text("qseqid\tevalue\nq\t1e-5\n")
-    convert(tmp_path / "y.tsv", tmp_path / "y.tsv", force=True)
-    assert (tmp_path / "y.tsv").read_text() == "qseqid\tevalue\nq\t1.00e-05\n"
+    with pytest.raises(OutputError, match="is also an input"):
+        convert(tmp_path / "y.tsv", tmp_path / "y.tsv", force=True)
+    assert (tmp_path / "y.tsv").read_text() == "qseqid\tevalue\nq\t1e-5\n"
 
 
 @pytest.mark.parametrize("compression", ["gz", "bz2", "xz", "zst"])
