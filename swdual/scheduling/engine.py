@@ -20,6 +20,7 @@ from swdual.io.progress import progress_bar
 from swdual.scheduling import policy as policies
 from swdual.scheduling import processors as sets
 from swdual.scheduling.allocator import Allocator
+from swdual.scheduling.arrivals import find_arrivals
 from swdual.scheduling.job import Job, seconds
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
@@ -96,6 +97,8 @@ def simulate(
         allocator_plugin = allocator_plugin._replace(allocator=chooser)
     scheduler, chosen = make_policy(plugin, platform, allocator_plugin.allocator, options or {})
     traits = plugin.traits
+    if traits.malleable or traits.jobs != "rigid":
+        workload.check_follows_none(f"the policy {plugin.name}")
     if traits.malleable and penalty is not None:
         raise InputError(
             f"under {plugin.name} the processors of a running job change, and a penalty is for "
@@ -223,7 +226,8 @@ class Engine:
         self.submitted: list[Job] = []
         self.ended: list[Running] = []
         self.free_count = platform.processors
-        self.workload = workload
+        self._arrivals = find_arrivals(workload)
+        self.workload = self._arrivals.workload
         self._penalty = penalty
         self._policy = policy
         self._malleable = malleable
@@ -269,12 +273,11 @@ class Engine:
         show
             Called with the number of ended jobs, and of all jobs.
         """
-        jobs = list(self.workload)
-        coming = done = 0
-        show(done, len(jobs))
-        while coming < len(jobs) or self.running or self.queue:
+        jobs, done = len(self.workload), 0
+        show(done, jobs)
+        while done < jobs:
             self.now = min(
-                jobs[coming].submit_time if coming < len(jobs) else np.inf,
+                self._arrivals.next_time(),
                 self._next_end(),
                 self._wakes[0] if self._wakes else np.inf,
             )
@@ -287,17 +290,14 @@ class Engine:
             while self._wakes and self._wakes[0] <= self.now:
                 heapq.heappop(self._wakes)
             self._end_jobs()
-            self.submitted.clear()
-            while coming < len(jobs) and jobs[coming].submit_time <= self.now:
-                self.queue[coming] = jobs[coming]
-                self.submitted.append(jobs[coming])
-                coming += 1
+            self.submitted[:] = self._arrivals.take(self.now)
+            self.queue.update((job.index, job) for job in self.submitted)
             self._decide(policy)
             if self.ended:
                 done += len(self.ended)
                 if done % SHOWN_EVERY < len(self.ended):
-                    show(done, len(jobs))
-        show(done, len(jobs))
+                    show(done, jobs)
+        show(done, jobs)
 
     def _decide(self, policy: Policy) -> None:
         """Apply the decisions of a policy about the present instant, one by one."""
@@ -337,7 +337,7 @@ class Engine:
             All options of the policy.
         """
         return self._recorder.schedule(
-            workload=self.workload,
+            workload=self._arrivals.submitted_workload(),
             platform=self.platform,
             policy=self._policy,
             allocator=allocator,
@@ -366,6 +366,7 @@ class Engine:
             progress = self._progress[index]
             ended = self._release(index)
             self.ended.append(ended)
+            self._arrivals.end(index, self.now)
             self._recorder.end(index, progress.begin, self.now, progress.killed, ended)
 
     def _start(self, start: Start) -> None:
@@ -514,7 +515,9 @@ class SwitchingEngine(Engine):
         schedule = super().schedule(allocator, options)
         return replace(
             schedule,
-            workload=self._own,
+            workload=replace(
+                schedule.workload, requested_time=self._own.requested_time[self._arrivals.rows]
+            ),
             start_time=schedule.last_start,
             off_periods=self._nodes.off_periods(),
         )
@@ -526,7 +529,7 @@ class SwitchingEngine(Engine):
     def _begin(self, running: Running, work: float, limit: float) -> None:
         super()._begin(running, work, limit)
         index = running.job.index
-        limit = float(self._own.requested_time[index])
+        limit = float(self._own.requested_time[self._arrivals.rows[index]])
         # Rounded sums must not be later than what the policy was told.
         begin = min(self._nodes.take(running.processors, self.now), self.now + self._delay)
         finish = min(begin + min(work, limit), self.running[index].latest_end)

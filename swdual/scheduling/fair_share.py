@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from itertools import chain, islice
 from math import exp, expm1, log
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +45,8 @@ class FairShare:
             raise InputError(f"half_life must be 0 or more seconds, not {half_life:g}")
         self._rate = log(2) / half_life if half_life else 0.0  # of decay, per second
         self._time = self._idle = 0.0  # until when usage is counted, and how long nobody ran then
-        self._users: NDArray[np.int64] | None = None  # (jobs,) the place of each job's user
+        self._column: NDArray[Any] | None = None  # (jobs,) the user of each job
+        self._users: NDArray[Any] = np.zeros(0)  # (users,) ascending
         self._shares: Numbers = np.zeros(0)  # (users,), of which the sum is 1
         self._usage: Numbers = np.zeros(0)  # (users,) decayed processor seconds up to _time
         self._held: Numbers = np.zeros(0)  # (users,) processors that the jobs in _running hold
@@ -58,7 +60,7 @@ class FairShare:
         view
             The present instant.
         """
-        if self._users is None:
+        if self._column is None:
             if not self._read_users(view.workload):
                 return
             self._time = view.now
@@ -92,7 +94,7 @@ class FairShare:
         InputError
             If the workload does not know the users of its jobs.
         """
-        if self._users is None:
+        if self._column is None:
             raise InputError(
                 "fair share needs the users of the jobs (field 12 of a trace); choose another "
                 "order, or add the column user",
@@ -101,7 +103,7 @@ class FairShare:
         total = float(self._usage.sum())
         if not total > 0:
             return np.zeros(len(index))
-        users = self._users[index]
+        users = self._users.searchsorted(self._column[index])
         return (self._usage[users] / total / self._shares[users]).round(DIGITS)
 
     def _read_users(self, workload: Workload) -> bool:
@@ -109,10 +111,11 @@ class FairShare:
         column = workload.extra.get("user")
         if column is None:
             return False
-        _, first, self._users = np.unique(column, return_index=True, return_inverse=True)
+        self._column = column
+        self._users, first, user = np.unique(column, return_index=True, return_inverse=True)
         given = workload.extra.get("shares", np.ones(len(column)))
         shares = given[first].astype(np.float64)
-        wrong = ~((given > 0) & (given < np.inf) & (given == given[first][self._users]))
+        wrong = ~((given > 0) & (given < np.inf) & (given == given[first][user]))
         if wrong.any():
             raise InputError(
                 f"the shares of job {workload.number[wrong.argmax()]} are not above 0, or others "
@@ -124,8 +127,8 @@ class FairShare:
         return True
 
     def _hold(self, index: int, processors: int) -> None:
-        assert self._users is not None
-        self._held[self._users[index]] += processors
+        assert self._column is not None
+        self._held[self._users.searchsorted(self._column[index])] += processors
 
     def _decay(self, seconds: float) -> None:
         """Let time pass: what was used decays, and so does what is used meanwhile."""

@@ -8,7 +8,9 @@ The contract, for those who write one (docs/policy_in_ten_minutes.md shows it at
 - Each decision takes effect before the next is asked for: ``view.queue``, ``view.running`` and
   ``view.free_count`` change at each ``yield``. So iterate over a copy,
   ``list(view.queue.values())``, and ask `swdual.scheduling.start_now` again after each decision.
-- A policy sees requested times, not run times, and must not look at jobs not yet submitted.
+- A policy sees requested times, not run times, and must not look at jobs not yet submitted. Where
+  jobs follow others, the order of submission is known as time goes on: read the columns of
+  ``view.workload`` at the index of a job that was submitted, and not in advance.
 - A decision that cannot be applied raises `DecisionError`: to start a job that does not wait, on
   processors that are not all free, or on fewer than it needs if it is rigid.
 - If jobs wait, nothing runs and nothing else is to come, the simulation ends with an error.

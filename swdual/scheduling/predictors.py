@@ -13,6 +13,10 @@ itself starts no job: it counts when jobs end or are submitted next.
 from __future__ import annotations
 
 from bisect import insort
+from collections.abc import Sequence
+from typing import Any
+
+from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.scheduling.job import Job
@@ -60,7 +64,7 @@ class Predictions:
     def __init__(self, predictor: str, correction: str) -> None:
         self._predictor = predictor
         self._correction = correction
-        self._users: list[int] | None = None
+        self._users: Sequence[int] | NDArray[Any] | None = None
         # Of each user the last two ended jobs: what sorts them, and their seconds.
         self._last: dict[int, list[tuple[float, float]]] = {}
         self._ended = 0
@@ -92,8 +96,8 @@ class Predictions:
             latest_ends.remove(ended.start_time + self.expected.pop(index), index)
             self._first.pop(index, None)
             self._corrections.pop(index, None)
-            if users:
-                self._learn(users[index], index, view.now - ended.start_time)
+            if len(users):
+                self._learn(int(users[index]), index, view.now - ended.start_time)
         for job in view.submitted:
             predicted = self._predict(job, users)
             self.expected[job.index] = min(predicted, job.requested_time)
@@ -107,10 +111,10 @@ class Predictions:
             corrected = True
         return corrected
 
-    def _find_users(self, view: View) -> list[int]:
+    def _find_users(self, view: View) -> Sequence[int] | NDArray[Any]:
         """Return the user of each job; none where the predictor needs none."""
         if self._predictor == "perfect":
-            return []
+            return ()
         users = view.workload.extra.get("user")
         if users is None:
             raise InputError(
@@ -118,7 +122,7 @@ class Predictions:
                 "leave it out, or add the column user",
                 file=view.workload.source,
             )
-        return [int(user) for user in users]
+        return users
 
     def _learn(self, user: int, index: int, run_time: float) -> None:
         self._ended += 1
@@ -126,10 +130,10 @@ class Predictions:
         insort(last, (index if self._predictor == "last_two" else self._ended, run_time))
         del last[:-2]
 
-    def _predict(self, job: Job, users: list[int]) -> float:
+    def _predict(self, job: Job, users: Sequence[int] | NDArray[Any]) -> float:
         if self._predictor == "perfect":
             return job.run_time
-        user = users[job.index]
+        user = int(users[job.index])
         last = self._last.get(user, ()) if user >= 0 else ()  # a negative user is unknown
         # Tsafrir et al. use one job where there is no other; Gaussier et al. wait for two.
         if len(last) < (1 if self._predictor == "last_two" else 2):

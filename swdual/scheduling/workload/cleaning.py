@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.scheduling.job import seconds
+from swdual.scheduling.workload.preceding import NO_ROW, PRECEDING, find_preceding
 from swdual.scheduling.workload.repair import Repairs, rules
 from swdual.scheduling.workload.report import CleaningReport, RuleCount
 from swdual.scheduling.workload.trace import FIELDS, MEASURED, MISSING, Trace
@@ -111,6 +112,7 @@ def clean(
 
     kept = np.flatnonzero(job_filter.left)
     kept = kept[np.argsort(submit[kept], kind="stable")]
+    _count_preceding(trace, repairs, job_filter, kept)
     return Workload(
         number=trace["number"][kept].astype(np.int64),
         submit_time=submit[kept],
@@ -128,7 +130,28 @@ def clean(
         machine_processors=trace.machine_processors,
         report=CleaningReport(len(trace), len(kept), tuple(job_filter.counts)),
         unix_start_time=trace.header_number("UnixStartTime"),
+        follow=repairs.preceding == "follow",
     )
+
+
+def _count_preceding(
+    trace: Trace, repairs: Repairs, job_filter: JobFilter, kept: NDArray[np.intp]
+) -> None:
+    """Count the jobs with a preceding job; `kept` are the rows of all jobs, sorted."""
+    named = trace[PRECEDING] > 0
+    if repairs.preceding == "ignore":
+        action = (
+            "submitted without waiting for the preceding job (field 17); the rule preceding=follow "
+            "waits for it"
+        )
+        job_filter.change(named, "preceding", action)
+        return
+    found = np.zeros(len(trace), np.bool_)
+    found[kept] = find_preceding(trace["number"][kept], trace[PRECEDING][kept]) != NO_ROW
+    action = "submitted when the preceding job (field 17) has ended and the think time has passed"
+    job_filter.change(found, "preceding", action)
+    action = "submitted at their own time: the preceding job is not before them, or was dropped"
+    job_filter.change(named & ~found, "preceding", action)
 
 
 def _repair_run_time(trace: Trace, repairs: Repairs, job_filter: JobFilter) -> NDArray[np.float64]:

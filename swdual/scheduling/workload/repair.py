@@ -45,6 +45,9 @@ RULES = MappingProxyType(
         ),
         "overrun": Rule(("keep", "extend", "drop"), "jobs that ran longer than they requested"),
         "too_wide": Rule(("error", "drop", "cap"), "jobs wider than the machine"),
+        "preceding": Rule(
+            ("ignore", "follow"), "jobs that follow a preceding job, by fields 17 and 18"
+        ),
     }
 )
 """The rules that have a choice, in the order in which they are applied."""
@@ -74,6 +77,11 @@ class Repairs:
         their request; "extend" the request to the run time; or "drop" them.
     too_wide
         Jobs wider than the machine: an "error", "drop" them, or "cap" them to its size.
+    preceding
+        Jobs with a preceding job (field 17): "ignore" it, so that they are submitted at their own
+        times; or "follow" it, so that they are submitted when it has ended and the think time
+        (field 18) has passed, and not before their own times. One is followed that is before its
+        follower in time or, at the same time, in the file, and was not dropped.
 
     Raises
     ------
@@ -87,6 +95,7 @@ class Repairs:
     requested_time: str | float = "run_time"
     overrun: str = "keep"
     too_wide: str = "error"
+    preceding: str = "ignore"
 
     def __post_init__(self) -> None:
         for name, rule in RULES.items():

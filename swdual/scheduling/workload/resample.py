@@ -24,13 +24,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
+from swdual.scheduling.workload.preceding import PRECEDING, THINK_TIME
 from swdual.scheduling.workload.sample import WEEK
 from swdual.scheduling.workload.workload import DAY, Workload
 
 LONG_TERM_WEEKS = 12
 """From so many weeks on, from the first job to the last, a user is a long-term one."""
 
-OF_OTHER_JOBS = frozenset({"preceding_job", "think_time"})
+OF_OTHER_JOBS = frozenset({PRECEDING, THINK_TIME})
 """Fields that tell of another job by its number, which is another one in a new workload."""
 
 
@@ -334,6 +335,7 @@ def resample(
     for name, value in given.items():
         if value is not None and not 0 < value < math.inf:
             raise InputError(f"the {name} is {value}; choose a number above 0")
+    workload.check_follows_none("a resampled workload")
     users = split_users(workload, long_term_weeks)
     length = users.weeks if weeks is None else weeks
     max_demand = math.inf

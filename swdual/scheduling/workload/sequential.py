@@ -60,6 +60,7 @@ def sequential(workload: Workload, method: str = "C", processors: int | None = N
     """
     if method not in METHODS:
         raise InputError(f"there is no method {method!r}; choose A, B or C")
+    workload.check_follows_none("a workload of sequential tasks")
     machine = workload.machine_processors if processors is None else processors
     if machine is None or machine < 1:
         raise InputError(

@@ -129,6 +129,7 @@ def split(
     """
     if not (0 <= balance <= 1 and 0 <= dependent <= 1):
         raise InputError(f"balance and dependent are parts of 1, not {balance} and {dependent}")
+    workload.check_follows_none("a workload of threads")
     if len(np.unique(workload.number)) < len(workload):
         raise InputError(
             f"two jobs of {workload.name} have the same number, so that their threads cannot be "

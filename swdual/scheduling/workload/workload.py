@@ -13,6 +13,7 @@ from swdual.errors import InputError
 from swdual.io.text import sanitize
 from swdual.scheduling.frames import data_frame
 from swdual.scheduling.job import Job
+from swdual.scheduling.workload.preceding import PRECEDING, THINK_TIME
 from swdual.scheduling.workload.trace import MAX_VALUE
 
 if TYPE_CHECKING:
@@ -96,6 +97,9 @@ class Workload:
         How long each job would run on other numbers of processors; None: the jobs are rigid.
     unix_start_time
         The instant of time 0 of the submit times, in seconds since 1970 (UTC), if known.
+    follow
+        Whether a job is submitted only when its preceding job has ended and its think time has
+        passed: the fields ``preceding_job`` and ``think_time`` of ``extra``.
 
     Raises
     ------
@@ -116,6 +120,7 @@ class Workload:
     report: CleaningReport | None = None
     speedup: Speedup | None = None
     unix_start_time: float | None = None
+    follow: bool = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", sanitize(self.name))
@@ -142,6 +147,34 @@ class Workload:
             "was submitted before the job in front of it; sort the jobs by submit_time, "
             "as Workload.from_arrays does",
         )
+        if self.follow and not {PRECEDING, THINK_TIME} <= self.extra.keys():
+            raise InputError(
+                f"follow needs the fields {PRECEDING} and {THINK_TIME} of the jobs; add them to "
+                "extra, or leave it out",
+                file=self.source,
+            )
+        if self.speedup is not None:
+            self.check_follows_none("a workload of moldable jobs")
+
+    def check_follows_none(self, what: str) -> None:
+        """Check that no job waits for the end of another one to be submitted.
+
+        Parameters
+        ----------
+        what
+            What needs that, for the message.
+
+        Raises
+        ------
+        InputError
+            If `follow` is true.
+        """
+        if self.follow:
+            raise InputError(
+                f"{what} cannot submit jobs when their preceding jobs have ended; leave the rule "
+                "preceding=follow out",
+                file=self.source,
+            )
 
     def _column(self, name: str, values: ArrayLike, kind: Any = None) -> NDArray[Any]:
         """Return a column as an array of the right kind and length that cannot be written to."""
@@ -294,6 +327,7 @@ class Workload:
 
     def offline(self) -> Workload:
         """Return the workload with everything known at time 0: all jobs, and their run times."""
+        self.check_follows_none("an offline workload")
         return replace(self.clairvoyant(), submit_time=np.zeros(len(self)), unix_start_time=None)
 
     def stretching(self, index: int, processors: int) -> float:

@@ -90,6 +90,7 @@ JOBS = st.fixed_dictionaries(
         "requested_processors": st.integers(-1, 4),
         "requested_time": st.integers(-1, 4),
         "status": st.integers(-1, 5),
+        "preceding_job": st.integers(-1, 13),
     }
 )
 ALL_REPAIRS = st.builds(
@@ -119,6 +120,8 @@ def test_each_combination_of_rules_does_what_they_say(jobs, repairs, machine):
         assert (report.read, report.kept) == (len(jobs), len(expected))
         dropped = sum(count.jobs for count in report.counts if count.action.startswith("dropped"))
         assert report.read - dropped == report.kept
+        assert workload.follow == (repairs.preceding == "follow")
+        assert report["preceding"] == (workload.extra["preceding_job"] > 0).sum()
     assert np.array_equal(trace.values, before)
 
 
@@ -157,6 +160,30 @@ def test_the_report_has_a_line_for_each_rule_that_met_a_job():
         "jobs": 2,
         "deed": "dropped: run time 0 or less",
     }
+
+
+def test_jobs_with_a_preceding_job_are_counted():
+    """Those that follow it, and those that cannot, since it is dropped, later or not there."""
+    trace = trace_of(
+        {},
+        {"preceding_job": 1, "think_time": 50},
+        {"preceding_job": 1, "run_time": 0},
+        {"preceding_job": 3},
+        {"preceding_job": 6},
+        {"preceding_job": 99, "submit_time": 1},
+    )
+    *_, ignored = clean(trace).report.counts
+    assert str(ignored) == (
+        "4 jobs submitted without waiting for the preceding job (field 17); the rule "
+        "preceding=follow waits for it"
+    )
+    *_, followed, others = clean(trace, rules(changes=["preceding=follow"])).report.counts
+    assert str(followed) == (
+        "1 job submitted when the preceding job (field 17) has ended and the think time has passed"
+    )
+    assert str(others) == (
+        "3 jobs submitted at their own time: the preceding job is not before them, or was dropped"
+    )
 
 
 def test_the_first_job_that_is_too_wide_is_named():
