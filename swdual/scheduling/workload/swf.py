@@ -213,8 +213,7 @@ def _parse_fields(text: bytes, line: int, name: str) -> list[float]:
     words = text.split()
     if len(words) != len(FIELDS):
         raise InputError(
-            f"a job line has {len(FIELDS)} numbers, found {len(words)}; is this the Standard "
-            "Workload Format?",
+            f"a job line has {len(FIELDS)} numbers, found {len(words)}; {_guess_format(text)}",
             file=name,
             line=line,
         )
@@ -228,6 +227,20 @@ def _parse_fields(text: bytes, line: int, name: str) -> list[float]:
                 line=line,
             )
     return [float(word) for word in words]
+
+
+def _guess_format(text: bytes) -> str:
+    """Return what a line that is no job line says about its file, and what to do."""
+    if text.lstrip().startswith((b"{", b"[")):
+        what = "JSON, such as a workload of Batsim"
+    elif b"|" in text or b"JobID" in text:
+        what = "a table of Slurm's sacct"
+    else:
+        return "is this the Standard Workload Format?"
+    return (
+        f"this looks like {what}: make a trace of it with Workload.from_arrays and write_swf of "
+        'swdual.scheduling, as "Traces of other programs" in docs/simulators.md shows'
+    )
 
 
 def _check_fields(

@@ -175,7 +175,10 @@ def test_odd_words_are_refused_where_they_stand(changes):
     [
         (GOOD.removesuffix(" -1"), "18 numbers, found 17"),
         (f"{GOOD} 3", "18 numbers, found 19"),
-        ("PK\x03\x04", "18 numbers, found 1"),
+        ("PK\x03\x04", "18 numbers, found 1; is this the Standard Workload Format"),
+        ("JobID|Submit|Start|End", "looks like a table of Slurm's sacct: make a trace of it with"),
+        ("JobID JobName Partition", "looks like a table of Slurm's sacct: make a trace of it with"),
+        ('{"nb_res": 4,', "looks like JSON, such as a workload of Batsim: make a trace of it with"),
         (GOOD.replace("60", "sixty"), r"field 4 \(run_time\) is 'sixty'; write a number"),
         (GOOD.replace("60", "nan"), r"field 4 \(run_time\) is 'nan'"),
         (GOOD.replace("60", "1e300"), r"field 4 \(run_time\) is 1e\+300; write a number up to"),
