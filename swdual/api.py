@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
 from swdual.errors import InputError
 from swdual.hits.query_result import QueryResult
 from swdual.master.checkpoint import Checkpoint, Identity
+from swdual.master.inputs import ALL_PAIRS
 from swdual.master.search import Search
 from swdual.master.selection import apply_taxonomy
 from swdual.options import SearchKeywords, SearchOptions
@@ -21,6 +22,7 @@ from swdual.runtime.keywords import (
     merge_signatures,
     refuse_unknown,
     share_help,
+    suggest_names,
 )
 
 if TYPE_CHECKING:
@@ -135,6 +137,7 @@ def allpairs(database: Any, **options: Unpack[SearchKeywords]) -> SearchResults:
     return _collect_results(prepare_pairs(database, SearchOptions(**options)))
 
 
+@suggest_names
 def find_clusters(
     database: Any,
     *,
@@ -177,7 +180,6 @@ def find_clusters(
     >>> list(find_clusters(family, min_identity=90))
     [['a', 'b'], ['c']]
     """
-    refuse_unknown("find_clusters", options, inspect.signature(find_clusters).parameters)
     from swdual.clustering.clusters import cluster_results
     from swdual.clustering.rules import CLUSTER_EVALUE, ClusterRules
 
@@ -260,7 +262,15 @@ def audit(
     from swdual.auditing.table import read_hits
     from swdual.auditing.truth import Truth
 
-    paths = [tables] if isinstance(tables, (str, os.PathLike)) else [*tables]
+    paths: list[Any] = [tables]
+    is_frame_or_file = hasattr(tables, "columns") or hasattr(tables, "read")
+    if isinstance(tables, Iterable) and not (isinstance(tables, str) or is_frame_or_file):
+        paths = [*tables]
+    if not all(isinstance(path, (str, os.PathLike)) for path in paths):
+        raise InputError(
+            f"tables of hits are given by their paths, not as {type(tables).__name__}; write such "
+            "a table to a file first"
+        )
     request = AuditRequest.of(
         [read_hits(path, before) for path in paths],
         cutoff=evalue,
@@ -295,14 +305,14 @@ def prepare_pairs(database: Any, options: SearchOptions) -> Search:
     SwdualError
         As `iter_search` documents.
     """
-    run = _make_search(None, database, choose_pair_options(options))
+    run = _make_search(ALL_PAIRS, database, choose_pair_options(options))
     run.prepare()
     return run
 
 
 def identify_pairs(database: Any, options: SearchOptions) -> Identity:
     """Return what decides which pairs are found: see `identify_search`."""
-    return Search(None, database, replace(choose_pair_options(options), device="cpu")).identity
+    return Search(ALL_PAIRS, database, replace(choose_pair_options(options), device="cpu")).identity
 
 
 def choose_pair_options(options: SearchOptions) -> SearchOptions:

@@ -8,6 +8,9 @@ from typing import Any
 from swdual.io.text import sanitize
 from swdual.io.url import redact_name, redact_text
 
+_PACKAGE = os.path.join(os.path.dirname(__file__), "")
+"""The folder of this package."""
+
 
 class SwdualError(Exception):
     """A failure that swdual explains: what is wrong, where, and what to do about it.
@@ -33,6 +36,18 @@ class SwdualError(Exception):
     def __reduce__(self) -> tuple[Any, ...]:
         return _restored, (type(self), self.message, self.file, self.line)
 
+    def _render_traceback_(self) -> list[str]:
+        """Return what IPython and notebooks show: one line, with the line of the user's code."""
+        import traceback  # only here: 10 ms
+
+        place = ""
+        for frame in traceback.extract_tb(self.__traceback__):
+            if frame.filename.startswith(_PACKAGE):
+                break
+            name = frame.filename if os.path.isfile(frame.filename) else "this cell"
+            place = f" (line {frame.lineno} of {name})"
+        return [f"{type(self).__name__}: {self}{place}"]
+
     def __str__(self) -> str:
         parts = (part for part in (self.file, self.line) if part is not None)
         place = "".join(f"{sanitize(str(part))}:" for part in parts)
@@ -48,6 +63,14 @@ class InputError(SwdualError, ValueError):
     """A bad query file, option or matrix."""
 
     exit_code = 1
+
+
+class UnknownOption(InputError, TypeError):
+    """A keyword argument that a function does not have."""
+
+
+class UnknownName(InputError, KeyError):
+    """A key that a dictionary of names does not have."""
 
 
 class UnknownIdentifier(InputError, KeyError):

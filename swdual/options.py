@@ -7,6 +7,7 @@ keyword arguments of `swdual.search`.
 
 from __future__ import annotations
 
+import logging
 import math
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -25,13 +26,15 @@ from swdual.io.text import pluralize
 from swdual.masking.mask import BLAST_PREFIX, STORED_MASKS, Mask, parse_mask
 from swdual.planning.planner import PACKAGE as planners
 from swdual.profiles.position_scores import PositionScores
-from swdual.runtime.keywords import require_numbers
+from swdual.runtime.keywords import find_fractions, require_numbers
 from swdual.sequences import matrices
 from swdual.sequences.genetic_codes import check_genetic_code
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.validation import OnInvalid
 from swdual.statistics.parameters import default_stats
 from swdual.taxonomy.taxid_list import TaxidList, parse_taxids
+
+logger = logging.getLogger("swdual")
 
 Progress = Callable[[int, int], None]
 """Called with the cells done so far and the cells of the whole search."""
@@ -87,7 +90,7 @@ class SearchKeywords(TypedDict, total=False):
     """The names and types of `SearchOptions`, as keyword arguments."""
 
     task: str | None
-    matrix: str | os.PathLike[str] | matrices.SubstitutionMatrix | None
+    matrix: str | os.PathLike[str] | matrices.SubstitutionMatrix | matrices.LetterScores | None
     gap_open: int | None
     gap_extend: int | None
     reward: int | None
@@ -151,9 +154,9 @@ class SearchOptions:
         translates the queries, "tblastn" the database, "tblastx" both. By default the types of
         queries and database decide: "blastp", "blastn", "blastx" or "tblastn".
     matrix
-        "BLOSUM62" or another built-in one (`swdual.sequences.matrices.names`), a matrix file, or a
-        `SubstitutionMatrix`; nucleotides are scored by `reward` and `penalty` unless a matrix is
-        given.
+        "BLOSUM62" or another built-in one (`swdual.sequences.matrices.names`), a matrix file, a
+        `SubstitutionMatrix`, or a matrix of Biopython; nucleotides are scored by `reward` and
+        `penalty` unless a matrix is given.
     gap_open, gap_extend
         A gap of k residues costs ``gap_open + k * gap_extend``; by default 11 and 1, for
         nucleotides 5 and 2; for other built-in matrices, `PREFERRED_GAPS`.
@@ -293,7 +296,9 @@ class SearchOptions:
     """
 
     task: str | None = None
-    matrix: str | os.PathLike[str] | matrices.SubstitutionMatrix | None = None
+    matrix: str | os.PathLike[str] | matrices.SubstitutionMatrix | matrices.LetterScores | None = (
+        None
+    )
     gap_open: int | None = None
     gap_extend: int | None = None
     reward: int | None = None
@@ -476,6 +481,10 @@ class SearchOptions:
         gencodes
             The genetic codes by which queries and targets are translated; None where they are not.
         """
+        for text in find_fractions(
+            **{name: getattr(self, name) for name in PERCENTAGES if name != "top"}
+        ):
+            logger.warning("%s", text)
         max_target_seqs, evalue = self.max_target_seqs, self.evalue
         if max_target_seqs is None:
             max_target_seqs = MAX_TARGET_SEQS if self.top is None else 0

@@ -8,11 +8,14 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from types import ModuleType
+from typing import TypeVar
 
-from swdual.errors import InputError
+from swdual.errors import InputError, UnknownName
 from swdual.io.text import near_names
+
+Value = TypeVar("Value")
 
 
 def available(package: str) -> list[str]:
@@ -65,6 +68,30 @@ def require(package: str, name: str) -> None:
         folder = package.rpartition(".")[2]
         kind = f"{folder[:-3]}y" if folder.endswith("ies") else folder[:-1]
         raise InputError(unknown(kind, name, names))
+
+
+class NamedValues(dict[str, Value]):
+    """A dictionary whose error for a name that it lacks has the nearest ones.
+
+    Parameters
+    ----------
+    kind
+        What the names stand for, in the singular.
+    values
+        The values by name.
+
+    >>> NamedValues("metric", {"makespan": 5.0})["makespn"]
+    Traceback (most recent call last):
+    ...
+    swdual.errors.UnknownName: unknown metric 'makespn'; did you mean makespan? There are: makespan
+    """
+
+    def __init__(self, kind: str, values: Mapping[str, Value]) -> None:
+        super().__init__(values)
+        self._kind = kind
+
+    def __missing__(self, name: object) -> Value:
+        raise UnknownName(unknown(self._kind, str(name), self))
 
 
 def unknown(kind: str, name: str, names: Iterable[str]) -> str:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.hits.query_result import QueryResult
-from swdual.runtime.keywords import require_numbers
+from swdual.runtime.keywords import find_fractions, require_numbers
 
 CLUSTER_EVALUE = 1e-3
 """Largest E-value of pairs of a cluster, by default."""
@@ -61,11 +61,8 @@ class ClusterRules:
             require_numbers(**{name: value})
             if not 0 <= value <= 100:
                 raise InputError(f"`{name}` is {value}, but it must be from 0 to 100 percent")
-            if 0 < value <= 1:
-                raise InputError(
-                    f"`{name}` is {value:g} %; it is a percentage, so that {100 * value:g} stands "
-                    f"for a fraction of {value:g}"
-                )
+            for text in find_fractions(**{name: value}):
+                raise InputError(text)
         for name, values in (
             ("coverage_mode", COVERAGE_MODES),
             ("identity_mode", IDENTITY_MODES),

@@ -38,6 +38,7 @@ from swdual.runtime.keywords import (
     share_help,
 )
 from swdual.runtime.memory import find_allowance
+from swdual.sequences.objects import plain_source
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
 from swdual.taxonomy.taxdump import read_taxonomy
@@ -179,7 +180,7 @@ share_help(makedb, merge_signatures(makedb, MakedbOptions.__init__), makedb)
 
 
 def _make_database(sources: Any, path: Source, options: MakedbOptions) -> Database:
-    paths, records = split_sources(sources)
+    paths, records = split_sources(plain_source(sources, on_invalid=options.on_invalid))
     if is_url(path):
         raise OutputError(
             "is a URL, but a database is written to local files; write it here, and copy it there, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, field, fields, replace
@@ -25,7 +26,7 @@ from swdual.hits.targets import StoredTargets, TargetRecords
 from swdual.hits.taxa import LCA_TOP, CommonAncestor, find_common_ancestor
 from swdual.io.text import pluralize, quote
 from swdual.profiles.query import find_positions, find_scores
-from swdual.runtime.keywords import require_numbers, suggest_names
+from swdual.runtime.keywords import find_fractions, require_numbers, suggest_names
 from swdual.sequences.frames import count_residues, find_reading_frames
 from swdual.sequences.sequence import Sequence, description, first_word, identifiers
 from swdual.sequences.translation import translate
@@ -605,6 +606,12 @@ class QueryResult(SequenceOf[Hit]):
             min_query_cover=min_query_cover,
             min_target_cover=min_target_cover,
         )
+        for text in find_fractions(
+            min_identity=min_identity,
+            min_query_cover=min_query_cover,
+            min_target_cover=min_target_cover,
+        ):
+            warnings.warn(text, stacklevel=3)  # once, though each query of a search has its filter
         if self.statistics is None and (evalue is not None or min_score is not None):
             raise InputError("there are no E-values and bit scores: the search had stats='none'")
         rows = self.per_alignment()

@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Iterator
 from dataclasses import replace
+from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -43,6 +44,7 @@ from swdual.sequences import matrices
 from swdual.sequences.alphabet import ALPHABETS, LOWER, NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.fasta import looks_like_nucleotides
 from swdual.sequences.frames import STRANDS, frame_length, is_masked, select_frames
+from swdual.sequences.objects import plain_source
 from swdual.sequences.records import as_sequences
 from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme, find_task
 from swdual.sequences.sequence import Sequence, batch_of
@@ -53,6 +55,15 @@ from swdual.statistics.karlin_altschul import require_negative_mean
 logger = logging.getLogger("swdual")
 
 NO_MASK = Mask("none")
+
+
+class AllPairs(Enum):
+    """What stands in place of the queries where all pairs of the targets are compared."""
+
+    ALL_PAIRS = "all pairs"
+
+
+ALL_PAIRS = AllPairs.ALL_PAIRS
 
 
 class SearchInputs(NamedTuple):
@@ -89,7 +100,7 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
     Parameters
     ----------
     query_source, database_source
-        As for `swdual.search`; None as the queries: all pairs of the database's sequences.
+        As for `swdual.search`; `ALL_PAIRS` as the queries: all pairs of the targets.
     options
         All options of the search.
 
@@ -98,7 +109,13 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
     InputError, DatabaseError, MemoryLimitError, MatrixError
         If they cannot be read, do not fit each other, or do not fit into memory.
     """
-    all_pairs = query_source is None
+    all_pairs = query_source is ALL_PAIRS
+    if not all_pairs:
+        query_source = plain_source(
+            query_source,
+            none="there are no queries (None); give a path, or sequences",
+            on_invalid=options.on_invalid,
+        )
     typed = any(isinstance(x, str) and x == "-" for x in (query_source, database_source))
     dbtype, on_invalid, limit = options.dbtype, options.on_invalid, options.memory_limit
     profiles = list_profiles(query_source)
@@ -277,6 +294,12 @@ def open_database(
     InputError, DatabaseError, MemoryLimitError
         If it cannot be read, is empty or of another type, or does not fit into memory.
     """
+    if not isinstance(source, Database):
+        source = plain_source(
+            source,
+            none="there is no database (None); give a path, or sequences",
+            on_invalid=on_invalid,
+        )
     files = list_files(source)
     if len(files) == 1 and is_database(files[0]):
         source = Database.open(files[0])
@@ -528,7 +551,7 @@ def _refuse_other_type(queries: list[Sequence], database: Database, source: Any)
 
 def make_scoring_scheme(
     database: Database,
-    matrix: str | os.PathLike[str] | matrices.SubstitutionMatrix | None,
+    matrix: str | os.PathLike[str] | matrices.SubstitutionMatrix | matrices.LetterScores | None,
     gap_open: int | None,
     gap_extend: int | None,
     reward: int | None,

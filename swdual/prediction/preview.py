@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -52,8 +53,10 @@ from swdual.options import SearchOptions
 from swdual.planning.planner import MAX_WORKERS, PACKAGE, Plan
 from swdual.prediction.adjustment import forecast_adjustment
 from swdual.profiles.query import ProfileQuery, list_profiles
+from swdual.runtime.keywords import refuse_unknown
 from swdual.sequences import matrices
 from swdual.sequences.frames import frame_length
+from swdual.sequences.objects import plain_source
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence
 from swdual.sequences.validation import OnInvalid
@@ -110,6 +113,8 @@ def plan(
     >>> plan("MKVLAW", {"t": "MKVLAW"}, cpus=1, gpus=1, rates={"cpu": 40, "gpu": 800}).kinds
     ('cpu', 'gpu')
     """
+    names = {*inspect.signature(plan).parameters, *(x.name for x in fields(PreviewOptions))}
+    refuse_unknown("plan", options, names)
     preview = Preview(queries, database, cpus, gpus, rates, PreviewOptions(**options))
     return preview.plan(planner)
 
@@ -277,6 +282,11 @@ class Preview:
         rates: str | os.PathLike[str] | Mapping[str, Any] | None = None,
         options: PreviewOptions = DEFAULT_OPTIONS,
     ) -> None:
+        queries = plain_source(
+            queries,
+            none="there are no queries (None); give a path, or sequences",
+            on_invalid=options.on_invalid,
+        )
         targets = options.open_database(database)
         translation = options.translation(queries, targets)
         params = options.parameters(queries, targets, translation)

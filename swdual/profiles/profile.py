@@ -22,6 +22,7 @@ from swdual.profiles.files import read_scores, write_scores
 from swdual.profiles.msa import read_msa
 from swdual.profiles.position_scores import PositionScores
 from swdual.profiles.rows import QueryHits, place_hits, read_query, read_rows, replace_o
+from swdual.runtime.keywords import suggest_names
 from swdual.statistics.karlin_altschul import KarlinAltschul
 
 if TYPE_CHECKING:
@@ -275,6 +276,7 @@ class Profile(PositionScores):
         return draw_or_save(lambda: draw_logo(self), path, force=force)
 
 
+@suggest_names
 def read_profile(path: str | os.PathLike[str]) -> Profile:
     """Return the profile in a file.
 

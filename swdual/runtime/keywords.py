@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
-from swdual.errors import InputError
+from swdual.errors import InputError, UnknownOption
 from swdual.io.text import nearest, quote
 
 P = ParamSpec("P")
@@ -23,7 +23,7 @@ _PARAMETERS = "Parameters\n"
 
 
 def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Raise a TypeError for the first unknown name; its message suggests the nearest known name.
+    """Raise an `UnknownOption` for the first unknown name; it suggests the nearest known one.
 
     Parameters
     ----------
@@ -35,14 +35,14 @@ def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) ->
     >>> refuse_unknown("filter", ["min_identty"], ["min_identity", "evalue"])
     Traceback (most recent call last):
     ...
-    TypeError: filter() has no option 'min_identty'; did you mean min_identity?
+    swdual.errors.UnknownOption: filter() has no option 'min_identty'; did you mean min_identity?
     """
     names = [*known]
     for name in given:
         if name not in names:
             near = nearest(name, names)
             hint = f"; did you mean {near}?" if near else ""
-            raise TypeError(f"{function}() has no option {name!r}{hint}")
+            raise UnknownOption(f"{function}() has no option {name!r}{hint}")
 
 
 def require_numbers(**values: Any) -> None:
@@ -65,13 +65,35 @@ def require_numbers(**values: Any) -> None:
             raise InputError(f"`{name}` is too large; it must be at most {most:g}") from error
 
 
+def find_fractions(**values: float | None) -> list[str]:
+    """Return a warning for each percentage that looks like a fraction: above 0, and at most 1.
+
+    Parameters
+    ----------
+    values
+        The percentages by name; None is none.
+
+    >>> find_fractions(min_identity=0.9, min_query_cover=80)
+    ['`min_identity` is 0.9 %; it is a percentage, so that 90 stands for a fraction of 0.9']
+    """
+    return [
+        f"`{name}` is {value:g} %; it is a percentage, so that {100 * value:g} stands for a "
+        f"fraction of {value:g}"
+        for name, value in values.items()
+        if value is not None and 0 < value <= 1
+    ]
+
+
 def suggest_names(function: Callable[P, R]) -> Callable[P, R]:
     """Return the function with a check: unknown keyword arguments raise, with a suggestion."""
-    known = [*inspect.signature(function).parameters]
+
+    @functools.cache
+    def known() -> list[str]:  # at the first call, since `share_help` may add names
+        return [*inspect.signature(call).parameters]
 
     @functools.wraps(function)
     def call(*args: P.args, **options: P.kwargs) -> R:
-        refuse_unknown(function.__name__, options, known)
+        refuse_unknown(function.__name__, options, known())
         return function(*args, **options)
 
     return call

@@ -31,6 +31,7 @@ from swdual.scheduling.power import PowerModel
 from swdual.scheduling.reports.comparison import SHOWN, Comparison, Row, check_shown
 from swdual.scheduling.reports.explanation import check_number, explain_job
 from swdual.scheduling.schedule import Schedule
+from swdual.scheduling.workload.source import WorkloadSource, as_workloads
 from swdual.scheduling.workload.workload import Workload
 
 logger = logging.getLogger("swdual")
@@ -159,7 +160,7 @@ class Campaign:
 
     def run(
         self,
-        workload: Workload | Iterable[Workload],
+        workload: WorkloadSource | Iterable[Workload],
         platform: Platform | int,
         options: CampaignOptions = CampaignOptions(),
     ) -> Outcome:
@@ -184,7 +185,7 @@ class Campaign:
         refused: dict[str, str] = {}
         last_error: InputError | None = None
         explain = options.explain
-        for jobs in [workload] if isinstance(workload, Workload) else workload:
+        for jobs in as_workloads(workload):
             for number in explain:
                 check_number(jobs, number)
             for combination in self.combinations:
@@ -267,7 +268,7 @@ class Outcome(NamedTuple):
 
 
 def run(
-    workload: Workload | Iterable[Workload],
+    workload: WorkloadSource | Iterable[Workload],
     platform: Platform | int,
     policies: str | Iterable[PolicySource | PolicyChoice | tuple[PolicySource, Mapping[str, Any]]],
     allocators: str | Iterable[str | os.PathLike[str] | Allocator] = "basic",
@@ -282,8 +283,8 @@ def run(
     Parameters
     ----------
     workload
-        The jobs; or several workloads, such as a generator that makes them: see
-        `Comparison.average`.
+        The jobs, or the path of a trace; or several workloads, such as a generator that makes
+        them: see `Comparison.average`.
     platform
         Where they run; a number is that many processors, all alike.
     policies

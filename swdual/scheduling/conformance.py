@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from swdual.errors import InputError
+from swdual.runtime.keywords import suggest_names
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
@@ -23,6 +24,7 @@ PLATFORM = Platform(24, (4, 12, 24))
 """Where the jobs run: its clusters are small, so that allocators differ."""
 
 
+@suggest_names
 def check_policy(
     policy: str | os.PathLike[str] | type[Policy],
     *,

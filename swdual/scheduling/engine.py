@@ -17,6 +17,7 @@ import numpy as np
 from swdual import registry
 from swdual.errors import InputError
 from swdual.io.progress import progress_bar
+from swdual.runtime.keywords import suggest_names
 from swdual.scheduling import policy as policies
 from swdual.scheduling import processors as sets
 from swdual.scheduling.allocator import Allocator
@@ -31,14 +32,16 @@ from swdual.scheduling.processors import Ranges
 from swdual.scheduling.recorder import ScheduleRecorder
 from swdual.scheduling.schedule import Schedule
 from swdual.scheduling.switching import Nodes, OnFirst
+from swdual.scheduling.workload.source import WorkloadSource, as_workload
 from swdual.scheduling.workload.workload import Workload
 
 SHOWN_EVERY = 512
 """Jobs between two updates of the progress bar."""
 
 
+@suggest_names
 def simulate(
-    workload: Workload,
+    workload: WorkloadSource,
     platform: Platform | int,
     policy: str | os.PathLike[str] | type[Policy] = "easy",
     allocator: str | os.PathLike[str] | Allocator = "basic",
@@ -54,7 +57,7 @@ def simulate(
     Parameters
     ----------
     workload
-        The jobs.
+        The jobs; or the path of a trace, as `read_swf` reads it.
     platform
         Where they run; a number is that many processors, all alike.
     policy
@@ -82,6 +85,7 @@ def simulate(
     DecisionError
         If the policy decides what cannot be; with its file and line if it was read from a file.
     """
+    workload = as_workload(workload)
     if not isinstance(platform, Platform):
         platform = Platform(platform)
     _check(workload, platform)

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
+from swdual.registry import NamedValues
 from swdual.scheduling.energy import energy_by_state
 from swdual.scheduling.job import seconds
 from swdual.scheduling.workload.trace import MISSING, is_known
@@ -449,7 +450,7 @@ USER_METRICS = tuple(_user_metrics(SLOWDOWN_BOUND))
 ENERGY_METRICS = ("energy", "mean_power", "busy_energy_share", "boots")
 """Names of the metrics of energy: NaN without a power model."""
 
-METRICS: Mapping[str, Metric] = metrics()
+METRICS: Mapping[str, Metric] = NamedValues("metric", metrics())
 """All metrics by name, with the usual bound of 10 s."""
 
 
@@ -461,7 +462,7 @@ def table(schedule: ScheduleData, chosen: Mapping[str, Metric] = METRICS) -> dic
     schedule, chosen
         The schedule, and the metrics by name.
     """
-    return {name: metric(schedule) for name, metric in chosen.items()}
+    return NamedValues("metric", {name: metric(schedule) for name, metric in chosen.items()})
 
 
 def _ratio(part: float, whole: float) -> float:

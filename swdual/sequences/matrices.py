@@ -6,11 +6,11 @@ import json
 import math
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,8 @@ from swdual.sequences.alphabet import CODES, NUCLEOTIDE, PROTEIN, Alphabet
 
 MAX_MATRIX_SCORE = 32767
 """The largest absolute value of a matrix entry; the kernels read entries as two bytes."""
+
+AMINO_ACIDS = "ARNDCQEGHILKMFPSTWYV"
 
 MAX_DIGITS = 9
 _WHOLE = re.compile(r"([+-]?[0-9]+)(\.0)?")
@@ -77,6 +79,25 @@ class SubstitutionMatrix:
         return self.name, self.alphabet, self.scores.tobytes()
 
 
+@runtime_checkable
+class LetterScores(Protocol):
+    """Scores by letters, such as the matrices of Biopython: ``scores["W", "W"]``."""
+
+    @property
+    def alphabet(self) -> Any:
+        """The letters of rows and columns."""
+        ...
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Rows and columns."""
+        ...
+
+    def __getitem__(self, letters: Any, /) -> Any:
+        """Return the score of two letters, the query's first."""
+        ...
+
+
 def names() -> list[str]:
     """Return the names of the built-in protein matrices.
 
@@ -96,8 +117,10 @@ def source(name: str) -> str:
     return found
 
 
-def load(name: str | os.PathLike[str], alphabet: Alphabet = PROTEIN) -> SubstitutionMatrix:
-    """Return a built-in matrix, or a matrix from a file.
+def load(
+    name: str | os.PathLike[str] | LetterScores, alphabet: Alphabet = PROTEIN
+) -> SubstitutionMatrix:
+    """Return a built-in matrix, or a matrix from a file or of Biopython.
 
     Values of NCBI's matrices are NCBI's own, with B, J, Z, X and ``*``: X scores -1 throughout, and
     BLOSUM80 is the matrix in half-bit units that NCBI's statistics belong to. The other built-in
@@ -107,7 +130,10 @@ def load(name: str | os.PathLike[str], alphabet: Alphabet = PROTEIN) -> Substitu
     Parameters
     ----------
     name
-        Name of a built-in matrix in any case, or path of a file in NCBI's format.
+        Name of a built-in matrix in any case, path of a file in NCBI's format, or a matrix of
+        Biopython, of which each score counts. The latter is called by the built-in matrix with the
+        same scores of amino acids, if there is one, and letters that it lacks get its smallest
+        score.
     alphabet
         The alphabet of the sequences.
 
@@ -122,6 +148,8 @@ def load(name: str | os.PathLike[str], alphabet: Alphabet = PROTEIN) -> Substitu
     >>> int(matrix.scores[PROTEIN.letters.index("W"), PROTEIN.letters.index("W")])
     11
     """
+    if not isinstance(name, (str, os.PathLike)):
+        return _convert(name, alphabet)
     key = os.fspath(name).upper()
     if key in _builtin():
         if alphabet is not PROTEIN:
@@ -248,7 +276,30 @@ def _read(path: str, alphabet: Alphabet) -> SubstitutionMatrix:
     return _complete(path, alphabet, columns, scores, int(scores.min()))
 
 
-def _refuse_letters(words: list[str], alphabet: Alphabet, path: str, line: int) -> None:
+def _convert(matrix: Any, alphabet: Alphabet) -> SubstitutionMatrix:
+    """Return the matrix of scores by letters."""
+    if not isinstance(matrix, LetterScores) or len(matrix.shape) != 2:
+        raise MatrixError(
+            f"`matrix` is {type(matrix).__name__}, but it must be the name of a matrix, the path "
+            "of a file, a SubstitutionMatrix or a matrix of Biopython"
+        )
+    name = type(matrix).__name__
+    columns = [str(letter) for letter in matrix.alphabet]
+    _refuse_letters(columns, alphabet, name, None)
+    rows = [[_whole_number(f"{matrix[a, b]:g}", name, None) for b in columns] for a in columns]
+    scores = np.array(rows, dtype=np.int64)
+    made = _complete(name, alphabet, "".join(columns).upper(), scores, int(scores.min()))
+    if alphabet is not PROTEIN:
+        return made
+    codes = [PROTEIN.letters.index(letter) for letter in AMINO_ACIDS]
+    block = np.ix_(codes, codes)
+    same = (
+        x for x in names() if np.array_equal(_load_builtin(x).scores[block], made.scores[block])
+    )
+    return replace(made, name=next(same, name))
+
+
+def _refuse_letters(words: list[str], alphabet: Alphabet, path: str, line: int | None) -> None:
     for word in words:
         if word.upper() not in [*alphabet.letters]:
             raise MatrixError(
@@ -261,7 +312,7 @@ def _refuse_letters(words: list[str], alphabet: Alphabet, path: str, line: int) 
             raise MatrixError(f"column {word!r} comes twice", file=path, line=line)
 
 
-def _whole_number(text: str, path: str, line: int) -> int:
+def _whole_number(text: str, path: str, line: int | None) -> int:
     match = _WHOLE.fullmatch(text)
     if not match:
         raise MatrixError(

@@ -11,6 +11,7 @@ from swdual.errors import InputError
 from swdual.io.url import is_url
 from swdual.sequences.alphabet import INVALID, Alphabet
 from swdual.sequences.fasta import read_sequences
+from swdual.sequences.objects import plain_source
 from swdual.sequences.sequence import Sequence
 from swdual.sequences.validation import OnInvalid
 
@@ -25,7 +26,7 @@ def as_sequences(
     A path-like object, "-", and text that names an existing file are read as a file. Other text is
     a sequence if it has only letters and ``*``. Also: a Biopython ``SeqRecord`` or ``Seq``, bytes,
     a `Sequence`, an (id, sequence) pair, a mapping of ids to sequences, and an iterable of any of
-    these (but not of paths).
+    these (but not of paths); and open files, data frames and Series: see `plain_source`.
 
     Parameters
     ----------
@@ -52,6 +53,7 @@ def as_sequences(
             f"`on_invalid` is {on_invalid!r}, but it must be one of "
             f"{', '.join(get_args(OnInvalid))}"
         )
+    source = plain_source(source, on_invalid=on_invalid)
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _names_a_file(source)):
         yield from read_sequences(source, alphabet, on_invalid=on_invalid)
         return
@@ -74,6 +76,8 @@ def _names_a_file(text: str) -> bool:
         return True
     if text and text.replace("*", "").isalpha() and text.isascii():
         return False
+    if not text.strip():
+        raise InputError("a sequence is empty text; give its letters, or the path of a file")
     raise InputError("no such file, and not a sequence of letters either", file=text[:200])
 
 
@@ -103,7 +107,11 @@ def _pairs(source: Any, alphabet: Alphabet) -> Iterator[tuple[str, str | bytes]]
         yield "", str(source)
     elif isinstance(source, tuple) and len(source) == 2 and isinstance(source[0], str):
         yield from ((source[0], residues) for _, residues in _pairs(source[1], alphabet))
-    elif isinstance(source, Iterable):
+    elif (
+        plain := plain_source(source, none="one of the sequences is None; leave it out")
+    ) is not source and isinstance(plain, list):
+        yield from _pairs(plain, alphabet)
+    elif isinstance(source, Iterable) and plain is source:
         for item in source:
             yield from _pairs(item, alphabet)
     else:

@@ -16,6 +16,7 @@ from swdual.database import build
 from swdual.database.database import Database
 from swdual.errors import InputError, MemoryLimitError
 from swdual.master import later_targets, partition, ranges, setup
+from swdual.master.inputs import ALL_PAIRS
 from swdual.master.search import Search
 from swdual.options import SearchOptions
 from swdual.planning.planner import PACKAGE
@@ -206,7 +207,7 @@ def test_cells_are_those_of_half_the_table():
     seen = []
     database = database_of()
     options = SearchOptions(stats="none", threads=2, progress=lambda *cells: seen.append(cells))
-    run = Search(None, database, options)
+    run = Search(ALL_PAIRS, database, options)
     lengths = [len(text) for _, text in SEQUENCES]
     cells = sum(lengths[q] * lengths[t] for q, t in list_pairs(SEQUENCES))
     assert run.cells == cells

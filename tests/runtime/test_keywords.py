@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pydoc
+import warnings
 from dataclasses import fields
 from pathlib import Path
 from typing import get_type_hints
@@ -11,7 +12,9 @@ from typing import get_type_hints
 import pytest
 
 import swdual
+from swdual import scheduling
 from swdual.errors import InputError
+from swdual.master.pair import PairKeywords
 from swdual.options import SearchKeywords, SearchOptions
 from swdual.runtime import keywords
 
@@ -105,3 +108,54 @@ def test_a_number_that_no_float_can_hold_is_refused(name):
     with pytest.raises(InputError, match=f"`{name}` is too large"):
         SearchOptions(**{name: 10**5000})
     assert SearchOptions(**{name: 10**300})
+
+
+PUBLIC = [
+    pytest.param(function, id=f"{module.__name__}.{name}")
+    for module in (swdual, scheduling)
+    for name in module.__all__
+    if inspect.isfunction(function := getattr(module, name))
+    and any(x.kind is x.KEYWORD_ONLY for x in inspect.signature(function).parameters.values())
+    and name != "start_now"  # which policies call for each job
+]
+
+
+@pytest.mark.parametrize("function", PUBLIC)
+def test_every_public_function_suggests_the_name_of_an_option(function):
+    """A misspelt one is named as it was written, before anything else is looked at."""
+    parameters = inspect.signature(function).parameters.values()
+    options = [x.name for x in parameters if x.kind is x.KEYWORD_ONLY]
+    needed = [x for x in parameters if x.default is x.empty and x.kind is x.POSITIONAL_OR_KEYWORD]
+    wrong = options[0][:-1]
+    with pytest.raises(TypeError, match=f"{function.__name__}.. has no option {wrong!r}; did you"):
+        function(*[None] * len(needed), **{wrong: 1})
+
+
+def test_type_checkers_know_the_options_of_a_pair():
+    """With the types that they have in a search."""
+    known, searched = get_type_hints(PairKeywords), get_type_hints(SearchKeywords)
+    assert set(known) == {
+        *("task", "matrix", "gap_open", "gap_extend", "reward", "penalty", "strand")
+    }
+    assert known == {name: searched[name] for name in known}
+
+
+@pytest.mark.parametrize("limit", ["min_identity", "min_query_cover", "min_target_cover"])
+def test_a_filter_warns_of_percentages_that_look_like_fractions(limit):
+    """Attributes of hits are fractions, and limits percentages."""
+    found = swdual.search({"a": "MKVLAW", "b": "MKVLAW"}, {"t": "MKVLAW"})
+    with pytest.warns(UserWarning, match=f"`{limit}` is 0.9 %; .* 90 stands for a fraction of 0.9"):
+        found.filter(**{limit: 0.9})
+    with pytest.warns(UserWarning, match="100 stands for a fraction of 1"):
+        found[0].filter(**{limit: 1})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found.filter(**{limit: 90})
+        found.filter(**{limit: 0})
+
+
+def test_a_search_warns_of_percentages_that_look_like_fractions(caplog):
+    """Once."""
+    swdual.search("MKVLAW", {"t": "MKVLAW"}, min_identity=0.5, top=1)
+    (said,) = [record.message for record in caplog.records if "fraction" in record.message]
+    assert said.startswith("`min_identity` is 0.5 %; it is a percentage, so that 50 stands for")

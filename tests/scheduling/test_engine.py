@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +11,16 @@ from support.policy_trials import trials
 from support.scheduling_oracles import random_workload
 
 from swdual.errors import InputError
+from swdual.scheduling import (
+    METRICS,
+    campaign,
+    draw_windows,
+    read_swf,
+    resample,
+    sample,
+    windows,
+    write_swf,
+)
 from swdual.scheduling.allocators import basic
 from swdual.scheduling.engine import Engine, simulate
 from swdual.scheduling.platform import Platform
@@ -182,3 +193,42 @@ def test_nobody_knows_how_long_a_job_will_run(policy, options):
         before = one.start_time < instant
         assert (other.start_time[before] == one.start_time[before]).all()
         assert (other.start_time[~before] >= instant).all()
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_workload_may_be_the_path_of_a_trace(kind, tmp_path):
+    """For everything that takes a workload: as if the trace had been read before."""
+    path = tmp_path / "jobs.swf"
+    users = {"user": np.arange(60) % 3}
+    jobs = Workload.from_arrays(np.arange(60) * 3600 * 4, 600, 2, extra=users)
+    write_swf(jobs, path)
+    given, read = kind(path), read_swf(path)
+    assert simulate(given, 4).start_time.tolist() == simulate(read, 4).start_time.tolist()
+    assert campaign.run(given, 4, "fcfs").comparison.rows[0].workload == "jobs"
+    assert len(campaign.run([given, read], 4, "fcfs").comparison.rows) == 2
+    assert windows(given, 1, 1, seed=1)[0].number.tolist() == (
+        windows(read, 1, 1, seed=1)[0].number.tolist()
+    )
+    assert len(draw_windows(given, 1, 2, seed=1)) == 2
+    assert len(sample(given, 5, seed=1)) == 5
+    assert len(next(resample(given, 1, seed=1, long_term_weeks=1)))
+    assert {*simulate(given, 4).metrics} == {*METRICS}
+
+
+def test_what_is_no_workload_is_named():
+    """None, a data frame, a path that is not there."""
+    for wrong in (None, 5):
+        for use in (lambda jobs: simulate(jobs, 4), lambda jobs: campaign.run(jobs, 4, "fcfs")):
+            with pytest.raises(InputError, match=f"{type(wrong).__name__} is no workload; give"):
+                use(wrong)
+    with pytest.raises(InputError, match=r"missing\.swf: cannot be read"):
+        simulate("missing.swf", 4)
+
+
+def test_a_metric_that_does_not_exist_is_named():
+    """With those that are near."""
+    schedule = simulate(WORKLOAD, 4)
+    for table in (schedule.metrics, METRICS):
+        with pytest.raises(KeyError, match="unknown metric 'mean_waitng_time'; did you mean mean_"):
+            table["mean_waitng_time"]
+    assert schedule.metrics.get("mean_waitng_time") is None

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from Bio.Align import substitution_matrices
 
-from swdual import search
+from swdual import align, search
 from swdual.errors import InputError, MatrixError
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.matrices import (
@@ -351,3 +351,37 @@ def test_a_matrix_of_the_other_alphabet_is_refused():
     """Amino-acid scores say nothing about nucleotides, and the other way round."""
     with pytest.raises(InputError, match="nucl"):
         search("MKV", {"t": "MKV"}, matrix=match_mismatch(2, -3))
+
+
+@pytest.mark.parametrize("name", ["BLOSUM62", "PAM30", "BLOSUM90"])
+def test_a_matrix_of_biopython_scores_as_it_says(name):
+    """Letter by letter; it is called as the built-in one with the same scores of amino acids."""
+    given = substitution_matrices.load(name)
+    made = load(given)
+    assert made.name == name
+    for a in given.alphabet:
+        for b in given.alphabet:
+            found = made.scores[PROTEIN.letters.index(a), PROTEIN.letters.index(b)]
+            assert found == given[a, b], (a, b)
+    assert made.scores[PROTEIN.letters.index("J"), 0] == given.min()
+
+
+def test_a_matrix_of_biopython_gives_the_statistics_of_the_built_in_one():
+    """E-values, default gap penalties and adjustment go by the scores of amino acids."""
+    texts = "MKVLAWGGHERWCDEFMKTAY", {"t": "MKVLAWGGHERWCDEFMKTAYIAKQR"}
+    for name in ("BLOSUM62", "PAM30"):
+        given = substitution_matrices.load(name)
+        found, expected = (search(*texts, matrix=each) for each in (given, name))
+        assert found[0][0].evalue == expected[0][0].evalue
+        assert found.params.scheme.gap_open == expected.params.scheme.gap_open
+    bases = substitution_matrices.load("NUC.4.4")
+    assert align("ACGTACGT", "ACGTACGT", dbtype="nucl", matrix=bases).score == 40
+
+
+def test_a_matrix_of_other_numbers_or_things_is_refused():
+    """Scores are whole numbers, and a number is no matrix."""
+    with pytest.raises(MatrixError, match=r"'2\.4' is not a whole number; scale the matrix first"):
+        load(substitution_matrices.load("GONNET1992"))
+    for wrong in (3, np.zeros((32, 32)), [["A"]]):
+        with pytest.raises(MatrixError, match="must be the name of a matrix, the path of a file"):
+            load(wrong)

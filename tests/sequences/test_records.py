@@ -75,10 +75,10 @@ def test_the_description_of_a_record_is_its_title():
         ([("a", "M\u20acV")], ["'a'", "'\u20ac'", "position 2"]),
         ([("a", "")], ["'a'", "empty"]),
         ("no such file.fa", ["no such file.fa", "no such file"]),
-        ("", ["no such file"]),
+        ("", ["empty text"]),
         (17, ["int"]),
         ([17], ["int"]),
-        (None, ["NoneType"]),
+        (None, ["no sequences (None)"]),
     ],
 )
 def test_what_is_no_sequence_is_refused_by_name(source, words):

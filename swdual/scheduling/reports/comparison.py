@@ -18,6 +18,7 @@ from swdual.io import notebook
 from swdual.io.file_kind import TABLE
 from swdual.io.output import Utf8, replace_file
 from swdual.io.text import pluralize
+from swdual.runtime.keywords import suggest_names
 from swdual.scheduling import metrics
 from swdual.scheduling.frames import data_frame
 from swdual.scheduling.intervals import Estimate, estimate_mean
@@ -403,6 +404,7 @@ def check_shown(shown: Sequence[str], metrics: Mapping[str, Metric]) -> None:
             raise InputError(registry.unknown("metric", name, metrics))
 
 
+@suggest_names
 def compare(
     schedules: Iterable[ScheduleData],
     *,

@@ -20,6 +20,7 @@ from swdual.io.output import Output, replace_file
 from swdual.io.text import pluralize
 from swdual.report.elements import definitions, details, static_table
 from swdual.report.page import PageWriter, read_files
+from swdual.runtime.keywords import suggest_names
 from swdual.scheduling import metrics
 from swdual.scheduling.energy import processor_states
 from swdual.scheduling.job import seconds
@@ -247,6 +248,7 @@ class ReportWriter:
         return join(parts)
 
 
+@suggest_names
 def write_report(
     schedules: Iterable[ScheduleData],
     path: str | os.PathLike[str],

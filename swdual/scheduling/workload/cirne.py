@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.registry import unknown
+from swdual.runtime.keywords import suggest_names
 from swdual.scheduling.workload.workload import DAY, Workload
 
 SIZE = (0.12, 0.20)
@@ -84,6 +85,7 @@ PATTERNS = {
 """The four machines."""
 
 
+@suggest_names
 def generate(
     jobs: int,
     processors: int,

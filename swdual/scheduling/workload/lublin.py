@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.registry import unknown
+from swdual.runtime.keywords import suggest_names
 from swdual.scheduling.workload.workload import Workload
 
 SLOTS = 48
@@ -202,6 +203,7 @@ KINDS = {
 """The classes of each kind; of jobs that come in the same second, those of the first go first."""
 
 
+@suggest_names
 def generate(
     jobs: int,
     processors: int,

@@ -18,7 +18,7 @@ NO_ROW = -1
 """The row of the preceding job where a job follows none."""
 
 
-def find_preceding(number: NDArray[np.int64], preceding: NDArray[Any]) -> NDArray[np.int64]:
+def find_preceding(number: NDArray[Any], preceding: NDArray[Any]) -> NDArray[np.int64]:
     """Return (jobs,) the row of the job that each follows; `NO_ROW` if it follows none.
 
     It is the last one before it that has the number. So no job waits for itself through others,

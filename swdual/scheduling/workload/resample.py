@@ -24,8 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
+from swdual.runtime.keywords import suggest_names
 from swdual.scheduling.workload.preceding import PRECEDING, THINK_TIME
 from swdual.scheduling.workload.sample import WEEK
+from swdual.scheduling.workload.source import WorkloadSource, as_workload
 from swdual.scheduling.workload.workload import DAY, Workload
 
 LONG_TERM_WEEKS = 12
@@ -271,8 +273,9 @@ def recombine(users: Users, draws: Draws, max_demand: float = math.inf) -> Workl
     )
 
 
+@suggest_names
 def resample(
-    workload: Workload,
+    workload: WorkloadSource,
     instances: int,
     *,
     seed: int | Sequence[int],
@@ -291,7 +294,7 @@ def resample(
     Parameters
     ----------
     workload
-        The trace: rigid or moldable jobs with their users in ``extra["user"]``.
+        The trace, or its path: rigid or moldable jobs with their users in ``extra["user"]``.
     instances
         How many workloads.
     seed
@@ -335,6 +338,7 @@ def resample(
     for name, value in given.items():
         if value is not None and not 0 < value < math.inf:
             raise InputError(f"the {name} is {value}; choose a number above 0")
+    workload = as_workload(workload)
     workload.check_follows_none("a resampled workload")
     users = split_users(workload, long_term_weeks)
     length = users.weeks if weeks is None else weeks

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from swdual.errors import InputError
+from swdual.runtime.keywords import suggest_names
+from swdual.scheduling.workload.source import WorkloadSource, as_workload
 from swdual.scheduling.workload.workload import DAY, Workload
 
 WEEK = 7 * DAY
@@ -39,7 +41,7 @@ def between(workload: Workload, start: float, end: float, *, shift: bool = False
     Parameters
     ----------
     workload
-        The workload.
+        The workload, or the path of a trace.
     start, end
         Seconds, as in its submit times.
     shift
@@ -56,8 +58,9 @@ def between(workload: Workload, start: float, end: float, *, shift: bool = False
     return part.shifted(-start) if shift else part
 
 
+@suggest_names
 def windows(
-    workload: Workload,
+    workload: WorkloadSource,
     periods: int,
     instances: int,
     *,
@@ -77,7 +80,7 @@ def windows(
     Parameters
     ----------
     workload
-        The workload.
+        The workload, or the path of a trace.
     periods
         How many periods a window has.
     instances
@@ -102,8 +105,9 @@ def windows(
     return [window.jobs for window in drawn]
 
 
+@suggest_names
 def draw_windows(
-    workload: Workload,
+    workload: WorkloadSource,
     periods: int,
     instances: int,
     *,
@@ -126,6 +130,7 @@ def draw_windows(
     >>> window.start / WEEK, window.end / WEEK, len(window.jobs)
     (2.0, 3.0, 7)
     """
+    workload = as_workload(workload)
     length = periods * period
     if periods < 1 or not 0 < period < np.inf:
         raise InputError("a window needs at least one period of more than 0 seconds")
@@ -155,8 +160,13 @@ def draw_windows(
     return found
 
 
+@suggest_names
 def sample(
-    workload: Workload, jobs: int, *, seed: int | Sequence[int], max_processors: int | None = None
+    workload: WorkloadSource,
+    jobs: int,
+    *,
+    seed: int | Sequence[int],
+    max_processors: int | None = None,
 ) -> Workload:
     """Return random jobs, none of them twice, with the submit times that they had.
 
@@ -166,7 +176,7 @@ def sample(
     Parameters
     ----------
     workload
-        The workload.
+        The workload, or the path of a trace.
     jobs
         How many to draw.
     seed
@@ -179,6 +189,7 @@ def sample(
     InputError
         If there are not that many jobs.
     """
+    workload = as_workload(workload)
     limit = np.inf if max_processors is None else max_processors
     rows = np.flatnonzero(workload.processors <= limit)
     if not 0 <= jobs <= len(rows):

@@ -25,6 +25,7 @@ from xopen import xopen
 from swdual.errors import InputError
 from swdual.io.file_kind import FileKind
 from swdual.io.output import replace_file
+from swdual.runtime.keywords import suggest_names
 from swdual.scheduling.job import seconds
 from swdual.scheduling.workload.cleaning import clean
 from swdual.scheduling.workload.repair import Repairs
@@ -62,6 +63,7 @@ SWF = FileKind(
 """What `write_swf` writes."""
 
 
+@suggest_names
 def read_swf(
     path: str | os.PathLike[str], repairs: Repairs | str = "standard", processors: int | None = None
 ) -> Workload:
@@ -120,6 +122,7 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
     return Trace(np.concatenate(values), tuple(header), called, name, np.concatenate(lines))
 
 
+@suggest_names
 def write_swf(jobs: Trace | Workload, path: str | os.PathLike[str], *, force: bool = False) -> None:
     """Write a trace as it is, or a workload, to a file that appears when it is complete.
 
