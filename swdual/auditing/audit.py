@@ -37,6 +37,7 @@ from swdual.io.file_kind import JSON, PAGE, TABLE, FileKind, begins_with
 from swdual.io.output import Output, Utf8, replace_file
 from swdual.io.text import pluralize, sanitize
 from swdual.options import MAX_EVALUE
+from swdual.runtime.extras import import_extra
 from swdual.runtime.keywords import require_numbers
 from swdual.sequences.sequence import first_word
 from swdual.version import __version__
@@ -256,9 +257,9 @@ class Audit:
 
     def to_pandas(self) -> pandas.DataFrame:
         """Return `columns` as a data frame (needs pandas)."""
-        import pandas as pd
-
-        return pd.DataFrame(self.columns())
+        pd = import_extra("pandas", "pandas", "data frames need pandas")
+        frame: pandas.DataFrame = pd.DataFrame(self.columns())
+        return frame
 
     def to_arrow(self) -> pyarrow.Table:
         """Return `columns` as an Arrow table (needs pyarrow)."""

@@ -18,8 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.errors import InputError
-from swdual.runtime.extras import install_command
+from swdual.runtime.extras import import_extra
 
 LEVEL = 0.95
 """At least this share of samples has an interval that covers the share in the population."""
@@ -44,10 +43,7 @@ def require_scipy() -> None:
     InputError
         If it is not; the message says how to install it.
     """
-    try:
-        import scipy.special  # noqa: F401
-    except ImportError as error:
-        raise InputError(f"a sample needs SciPy: {install_command('audit')}") from error
+    import_extra("scipy.special", "audit", "a sample needs SciPy")
 
 
 def cluster_interval(

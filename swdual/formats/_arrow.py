@@ -16,7 +16,7 @@ from swdual.formats._text import SourceColumn, keep_known
 from swdual.hits.fields import FIELDS
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output
-from swdual.runtime.extras import install_command
+from swdual.runtime.extras import import_extra
 from swdual.statistics.model import SHARED_FACTS
 from swdual.version import __version__
 
@@ -36,11 +36,7 @@ def import_arrow() -> Any:
     InputError
         If pyarrow is not installed; the message says how to install it.
     """
-    try:
-        import pyarrow
-    except ImportError as error:
-        raise InputError(f"this needs pyarrow: {install_command('arrow')}") from error
-    return pyarrow
+    return import_extra("pyarrow", "arrow", "this needs pyarrow")
 
 
 def add_metadata(

@@ -18,7 +18,7 @@ from swdual.hits.fields import STANDARD
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output
 from swdual.io.text import sanitize
-from swdual.runtime.extras import install_command
+from swdual.runtime.extras import import_extra
 
 FIELDS = (*STANDARD, "qcovhsp", "stitle")
 
@@ -109,8 +109,4 @@ def _write_row(sheet: Any, row: int, fields: Sequence[str], values: Sequence[Any
 
 def _xlsxwriter() -> Any:
     """Return the module that writes workbooks."""
-    try:
-        import xlsxwriter
-    except ImportError as error:
-        raise InputError(f"this needs XlsxWriter: {install_command('excel')}") from error
-    return xlsxwriter
+    return import_extra("xlsxwriter", "excel", "this needs XlsxWriter")

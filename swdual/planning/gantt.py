@@ -20,7 +20,7 @@ from swdual.io.file_kind import DRAWING
 from swdual.io.output import replace_file
 from swdual.io.text import sanitize
 from swdual.planning.time_axis import time_ticks
-from swdual.runtime.extras import install_command
+from swdual.runtime.extras import import_extra
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -372,10 +372,7 @@ def _ending(path: str | os.PathLike[str]) -> str:
 
 def require_matplotlib() -> None:
     """Raise an `InputError` that says how to install matplotlib, if it is missing."""
-    try:
-        import matplotlib as mpl  # noqa: F401
-    except ImportError as error:
-        raise InputError(f"drawing needs matplotlib: {install_command('plot')}") from error
+    import_extra("matplotlib", "plot", "drawing needs matplotlib")
 
 
 def _horizon(panels: Sequence[Panel]) -> float:

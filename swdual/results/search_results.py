@@ -36,7 +36,7 @@ from swdual.io.output import Output, Utf8, replace_file
 from swdual.io.text import pluralize
 from swdual.planning.timing import Timing
 from swdual.results.file_types import choose_format
-from swdual.runtime.extras import install_command
+from swdual.runtime.extras import import_extra
 from swdual.runtime.keywords import require_numbers, takes_keywords_of
 from swdual.statistics.fit import Z_EDGES, Fit
 from swdual.version import __version__
@@ -362,13 +362,12 @@ class SearchResults:
 
     def to_pandas(self, fields: str | SequenceOf[str] | None = None) -> pandas.DataFrame:
         """Return a data frame with one row an alignment (needs pandas): see `to_arrow`."""
-        import pandas as pd
-
+        pd = import_extra("pandas", "pandas", "data frames need pandas")
         chosen = self._fields(fields)
         chunks = [columns(query.per_alignment(), chosen) for query in self]
         parts = zip(*chunks, strict=True) if chunks else [[] for _ in chosen]
         kinds = {"text": "object", "whole": "int64", "real": "float64"}
-        return pd.DataFrame(
+        frame: pandas.DataFrame = pd.DataFrame(
             {
                 name: pd.Series(
                     [x for part in column for x in part], dtype=kinds[FIELDS[name].kind]
@@ -376,12 +375,13 @@ class SearchResults:
                 for name, column in zip(chosen, parts, strict=True)
             }
         )
+        return frame
 
     def to_polars(self, fields: str | SequenceOf[str] | None = None) -> polars.DataFrame:
         """Return a polars data frame, one row an alignment (needs polars): see `to_arrow`."""
-        import polars
-
-        return polars.DataFrame(self.to_arrow(fields))
+        pl = import_extra("polars", "polars", "this needs polars")
+        frame: polars.DataFrame = pl.DataFrame(self.to_arrow(fields))
+        return frame
 
     def to_sparse(self, field: str = "score") -> scipy.sparse.coo_array:
         """Return a sparse matrix of queries and targets (needs SciPy).
@@ -399,15 +399,15 @@ class SearchResults:
         InputError
             If there is no such field, it is text, or SciPy is not installed.
         """
-        try:
-            from scipy.sparse import coo_array
-        except ImportError as error:
-            raise InputError(f"this needs SciPy: {install_command('sparse')}") from error
+        sparse = import_extra("scipy.sparse", "sparse", "this needs SciPy")
         (name,) = check_fields([field])
         if FIELDS[name].kind == "text":
             raise InputError(f"the entries of a matrix are numbers, but {name!r} is text")
         found = collect_scores(self, lambda piece: np.asarray(columns(piece, [name])[0]))
-        return coo_array((found.values, (found.rows, found.columns)), shape=found.shape)
+        matrix: scipy.sparse.coo_array = sparse.coo_array(
+            (found.values, (found.rows, found.columns)), shape=found.shape
+        )
+        return matrix
 
     def to_searchio(self) -> list[Bio.SearchIO.QueryResult]:
         """Return Biopython's results, one a query."""
@@ -429,8 +429,7 @@ class SearchResults:
         ax
             Where to draw; by default a new figure.
         """
-        from matplotlib import pyplot
-
+        pyplot = import_extra("matplotlib.pyplot", "plot", "drawing needs matplotlib")
         query = self[number]
         if ax is None:
             _, ax = pyplot.subplots(figsize=(6, 3.5), layout="constrained")

@@ -2,10 +2,37 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import shlex
+from types import ModuleType
+
+from swdual.errors import InputError
 
 _REQUIREMENT = re.compile(r"""(?P<package>[^;]+?)\s*;.*\bextra == ["'](?P<extra>[^"']+)["']""")
+
+
+def import_extra(module: str, extra: str, what: str) -> ModuleType:
+    """Return a module of an optional dependency.
+
+    Parameters
+    ----------
+    module
+        Its name, such as ``scipy.sparse``.
+    extra
+        As for `install_command`.
+    what
+        What needs it, for the message, such as "drawing needs matplotlib".
+
+    Raises
+    ------
+    InputError
+        If it is not installed; the message says how to install it.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise InputError(f"{what}: {install_command(extra)}") from error
 
 
 def install_command(extra: str) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from swdual.errors import InputError
-from swdual.runtime.extras import install_command
+from swdual.runtime.extras import import_extra
 
 if TYPE_CHECKING:
     import pandas
@@ -20,8 +19,7 @@ def data_frame(table: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> pandas
     InputError
         If pandas is missing.
     """
-    try:
-        import pandas as pd
-    except ImportError as error:
-        raise InputError(f"data frames need pandas: {install_command('pandas')}") from error
-    return pd.DataFrame(table)
+    frame: pandas.DataFrame = import_extra("pandas", "pandas", "data frames need pandas").DataFrame(
+        table
+    )
+    return frame
