@@ -265,7 +265,7 @@ def _check_names(place: str, given: dict[str, Any], known: dict[str, Schema]) ->
         if name not in known:
             near = nearest(name, known)
             hint = f"; did you mean `{near}`?" if near else ""
-            raise InputError(f"the {place} has no field {quote(name)}{hint}")
+            raise InputError(f"there is no field {quote(name)} in the {place}{hint}")
 
 
 def _check(name: str, value: Any, schema: Schema) -> None:
