@@ -6,8 +6,8 @@
     Files as pieces, compressed or not; whether they hold proteins or nucleotides.
 ``fasta``, ``_parse``, ``validation``
     Records of FASTA and FASTQ files; the kernel that reads them; their errors.
-``records``
-    Sequences from the objects that users have.
+``records``, ``objects``
+    Sequences from the objects that users have; those of other libraries.
 ``sequence``
     One sequence, and batches of them.
 ``genetic_codes``, ``translation``, ``frames``

@@ -4,10 +4,11 @@ Stages, in the order in which a file becomes a workload:
 
 ``trace``
     The lines of a file, as they stand there.
-``swf``
-    The Standard Workload Format, read and written.
-``repair``, ``cleaning``, ``report``
-    Rules about damaged jobs; applies them; counts what they drop and repair.
+``swf``, ``source``
+    The Standard Workload Format, read and written; a workload, or the path of one.
+``repair``, ``cleaning``, ``report``, ``preceding``
+    Rules about damaged jobs; applies them; counts what they drop and repair; jobs that follow
+    others.
 ``workload``
     Valid jobs, sorted by their submit times, as the engine takes them.
 ``sample``
