@@ -277,8 +277,11 @@ class SearchOptions:
         Go on with the search that left this journal: the same queries, database and options; the
         results are the same too. Workers may be others.
     dbtype
-        Type of a database that is not a file of swdual's: "prot", "nucl", or "auto", which means
-        nucleotides if at least 90 % of its letters are A, C, G, T, U or N, else proteins.
+        Type of a database that is not a file of swdual's: "prot", "nucl", or "auto": then other
+        options decide, such as `task`, `strand` and `reward`, or the letters of its first 4 MiB:
+        nucleotides if at least 90 % of them are A, C, G, T, U or N, and if fewer than 50 of them
+        are IUPAC's other codes only. See docs/searches.md. With "prot", queries are proteins, too,
+        unless another option translates them.
     on_invalid
         What becomes of letters that are none: "error", "replace" or "skip".
     progress

@@ -158,8 +158,7 @@ class ProfileSource:
                 pseudocount=options.get("pseudocount", 0),
                 min_block_width=options.get("min_block_width", 0),
             )
-        if options["dbtype"] != "prot":
-            _refuse_nucleotides(profile, self.path)
+        _refuse_nucleotides(profile, self.path, options["dbtype"])
         return profile
 
 
@@ -269,13 +268,15 @@ def name_input(name: str) -> Path | str:
     return name if name == "-" or is_url(name) else Path(name)
 
 
-def _refuse_nucleotides(profile: Profile, path: str) -> None:
+def _refuse_nucleotides(profile: Profile, path: str, dbtype: str) -> None:
     """Raise an error if the query of a profile looks like nucleotides."""
     from swdual.errors import InputError
-    from swdual.sequences.fasta import looks_like_nucleotides
-    from swdual.sequences.sequence import Sequence, batch_of
+    from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
+    from swdual.sequences.detection import TypeRule
 
-    if looks_like_nucleotides(batch_of([Sequence(profile.title, profile.codes)])):
+    rule = TypeRule("prot" if dbtype == "prot" else "auto", in_doubt=lambda: PROTEIN)
+    decision = rule.decide(PROTEIN.decode(profile.codes).encode())
+    if decision.alphabet is NUCLEOTIDE:
         raise InputError(
             "looks like nucleotides, but a profile scores proteins; translate them first, or use "
             "`dbtype='prot'` if they are proteins",

@@ -102,9 +102,10 @@ def command(
     from swdual.io.file_kind import BED, FASTA, INTERVALS
     from swdual.io.output import Utf8, replace_file
     from swdual.masking.mask import DEFAULT_METHODS, parse_mask
+    from swdual.sequences.detection import TypeRule
 
     mask = parse_mask(method or "none", "method")
-    found = read_typed_batches([path], dbtype, on_invalid)
+    found = read_typed_batches([path], TypeRule(dbtype), on_invalid)
     batches, alphabet = found.batches, found.alphabet
     if method is None:
         mask = parse_mask(DEFAULT_METHODS[alphabet.name], "method")

@@ -58,6 +58,7 @@ from swdual.io.text import pluralize, quote, sanitize
 from swdual.io.url import find_path, redact_name
 from swdual.runtime.memory import find_allowance
 from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, LOWER, PROTEIN, Alphabet
+from swdual.sequences.detection import TypeRule
 from swdual.sequences.sequence import Batch, Sequence, Taxids, decode_header, identifiers
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
@@ -253,7 +254,7 @@ class Database:
         cls,
         path: Source,
         *,
-        dbtype: str = "auto",
+        dbtype: str | TypeRule = "auto",
         on_invalid: OnInvalid = "error",
         memory_limit: int | None = None,
     ) -> Self:
@@ -264,7 +265,7 @@ class Database:
         path
             The file, or a database of BLAST, MMseqs2 or DIAMOND; "-" is standard input.
         dbtype
-            "prot", "nucl", or "auto": see `makedb`.
+            "prot", "nucl", or "auto": see `makedb`. Or a rule that knows more.
         on_invalid
             What to do with invalid letters: see `read_batches`.
         memory_limit
@@ -288,7 +289,7 @@ class Database:
         cls,
         paths: list[Source],
         *,
-        dbtype: str = "auto",
+        dbtype: str | TypeRule = "auto",
         on_invalid: OnInvalid = "error",
         memory_limit: int | None = None,
     ) -> Self:
@@ -316,7 +317,8 @@ class Database:
                     "was made from with the others: 'swdual makedb FILE... NEW.db'",
                     file=redact_name(os.fspath(path)),
                 )
-        found = read_typed_batches(paths, dbtype, on_invalid, keeps_masks=True)
+        rule = TypeRule(dbtype) if isinstance(dbtype, str) else dbtype
+        found = read_typed_batches(paths, rule, on_invalid, keeps_masks=True)
         batches = limit_batches(found.batches, find_allowance(memory_limit))
         name = " ".join(redact_name(os.fspath(path)) for path in paths)
         return cls.from_batches(batches, found.alphabet, name, title=found.title, masks=found.masks)

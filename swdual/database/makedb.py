@@ -38,6 +38,7 @@ from swdual.runtime.keywords import (
     share_help,
 )
 from swdual.runtime.memory import find_allowance
+from swdual.sequences.detection import TypeRule
 from swdual.sequences.objects import plain_source
 from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
@@ -77,8 +78,9 @@ class MakedbOptions:
     Parameters
     ----------
     dbtype
-        "prot", "nucl", or "auto": nucleotides if at least 90 % of the letters in the first part of
-        the input are A, C, G, T, U or N, else proteins.
+        "prot", "nucl", or "auto": nucleotides if the first file is FASTQ, or if at least 90 % of
+        the letters in its first 4 MiB are A, C, G, T, U or N, else proteins. If fewer than 50
+        letters are nucleotides, the others must be IUPAC's codes. See docs/searches.md.
     title
         What the database is called; by default the name of the first file.
     on_invalid
@@ -200,15 +202,15 @@ def _make_database(sources: Any, path: Source, options: MakedbOptions) -> Databa
     masks = parse_masks(options.mask, options.mask_file)
     marking = MASKING_BYTES if masks.names else 0
     room = fit_memory_plan(largest_memory_plan(), BLOCK_BYTES, allowed, marking)
-    dbtype, on_invalid, keeps_case = options.dbtype, options.on_invalid, masks.keeps_case
+    rule, on_invalid, keeps_case = TypeRule(options.dbtype), options.on_invalid, masks.keeps_case
     default_title = redact_name(os.fspath(paths[0])) if paths else IN_MEMORY
     if paths:
         batches, alphabet, title, kept = read_typed_batches(
-            paths, dbtype, on_invalid, keeps_case=keeps_case, keeps_masks=True
+            paths, rule, on_invalid, keeps_case=keeps_case, keeps_masks=True
         )
         default_title = default_title if title is None else title
     else:
-        batches, alphabet = read_typed_records(records, dbtype, on_invalid, keeps_case=keeps_case)
+        batches, alphabet = read_typed_records(records, rule, on_invalid, keeps_case=keeps_case)
         kept = ()
     if masks.names:
         masks = masks.behind(kept)

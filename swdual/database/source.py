@@ -15,9 +15,9 @@ from swdual.database.reader import find_reader, open_other
 from swdual.errors import DatabaseError, InputError
 from swdual.io.url import find_path
 from swdual.sequences.alphabet import ALPHABETS, NUCLEOTIDE, PROTEIN, Alphabet
-from swdual.sequences.detection import AlphabetDetector
-from swdual.sequences.fasta import looks_like_nucleotides, read_batches
-from swdual.sequences.records import as_sequences, is_record
+from swdual.sequences.detection import AlphabetDetector, Decision, TypeRule
+from swdual.sequences.fasta import read_batches
+from swdual.sequences.records import as_sequences, find_alphabet, is_record
 from swdual.sequences.sequence import Batch, Sequence, batch_of
 from swdual.sequences.stream import CHUNK_BYTES, Source, source_name
 from swdual.sequences.validation import OnInvalid
@@ -100,7 +100,7 @@ def _read_head(url: str) -> bytes:
 
 def read_typed_batches(
     paths: list[Source],
-    dbtype: str,
+    rule: TypeRule,
     on_invalid: OnInvalid,
     *,
     keeps_case: bool = False,
@@ -112,8 +112,8 @@ def read_typed_batches(
     ----------
     paths
         The files, or databases of other programs; "-" is standard input.
-    dbtype
-        "prot", "nucl", or "auto": then the first file decides.
+    rule
+        What decides about the type, together with the first file.
     on_invalid
         What to do with invalid letters: see `read_batches`.
     keeps_case
@@ -124,41 +124,35 @@ def read_typed_batches(
     Raises
     ------
     InputError
-        If the type is unknown, or, with "auto", a file is empty or of another type than the files
-        before it.
+        If a file is empty, or of another type than the files before it although no `dbtype` is
+        given.
     DatabaseError
         If a database of another program is damaged, or cannot be read.
     """
-    check_dbtype(dbtype)
-    other = open_other(paths[0], dbtype)
+    other = open_other(paths[0], rule.dbtype)
     if other is not None:
         logger.debug("%s: %s", other.name, other.kind)
         kept = other.masks if keeps_masks and len(paths) == 1 else ()
         first = other.read(other.alphabet.cased if keeps_case else other.alphabet, on_invalid, kept)
-        others = _read_others(paths[1:], other.alphabet, dbtype, on_invalid, keeps_case)
+        others = _read_others(paths[1:], other.alphabet, rule, on_invalid, keeps_case)
         title = other.title if len(paths) == 1 else None
         return TypedBatches(chain(first, others), other.alphabet, title, kept)
-    detector = AlphabetDetector(keeps_case=keeps_case)
-    known = ALPHABETS.get(dbtype)
-    read_as = known.cased if known is not None and keeps_case else known
-    first = read_batches(paths[0], read_as or detector, on_invalid=on_invalid)
-    if dbtype != "auto":
-        alphabet = ALPHABETS[dbtype]
-    else:
+    detector = AlphabetDetector(rule, keeps_case=keeps_case)
+    first = read_batches(paths[0], detector, on_invalid=on_invalid)
+    alphabet = rule.given
+    if alphabet is None:
         begun = [*islice(first, 1)]  # the detector knows when the first batch has been read
         first = chain(begun, first)
-        alphabet = detector.alphabet or PROTEIN
-        log_type(source_name(paths[0]), alphabet)
-
-    first = _refuse_other_type(first, paths[0], alphabet, dbtype)
-    others = _read_others(paths[1:], alphabet, dbtype, on_invalid, keeps_case)
+        alphabet = PROTEIN if detector.decision is None else detector.decision.alphabet
+    first = _log_first(first, paths[0], detector)
+    others = _read_others(paths[1:], alphabet, rule, on_invalid, keeps_case)
     return TypedBatches(chain(first, others), alphabet)
 
 
 def _read_others(
     paths: list[Source],
     alphabet: Alphabet,
-    dbtype: str,
+    rule: TypeRule,
     on_invalid: OnInvalid,
     keeps_case: bool,
 ) -> Iterator[Batch]:
@@ -169,17 +163,27 @@ def _read_others(
         if other is not None:
             yield from other.read(read_as, on_invalid, ())
         else:
-            batches = read_batches(path, read_as, on_invalid=on_invalid)
-            yield from _refuse_other_type(batches, path, alphabet, dbtype)
+            detector = AlphabetDetector(TypeRule(rule.dbtype, alphabet), keeps_case=keeps_case)
+            batches = read_batches(path, detector, on_invalid=on_invalid)
+            for batch in _log_first(batches, path, detector):
+                decision = detector.decision
+                if decision is not None and decision.alphabet is not alphabet:
+                    raise InputError(
+                        f"these look like {decision.alphabet.plural}, but the files before hold "
+                        f"{alphabet.plural}; build a database of each, or use "
+                        f"`dbtype={alphabet.name!r}`",
+                        file=source_name(path),
+                    )
+                yield batch
 
 
-def _refuse_other_type(
-    batches: Iterable[Batch], path: Source, alphabet: Alphabet, dbtype: str
+def _log_first(
+    batches: Iterable[Batch], path: Source, detector: AlphabetDetector
 ) -> Iterator[Batch]:
-    """Yield the records of a file after a look at the first ones: see `_refuse_nucleotides`."""
+    """Yield the records of a file; tell its type with the first ones."""
     for place, batch in enumerate(batches):
-        if place == 0 and alphabet is PROTEIN and looks_like_nucleotides(batch):
-            _refuse_nucleotides(path, dbtype)
+        if place == 0 and detector.decision is not None:
+            log_type(source_name(path), detector.decision)
         yield batch
 
 
@@ -216,7 +220,7 @@ def split_sources(sources: Any) -> tuple[list[Source], Any]:
 
 
 def read_typed_records(
-    source: Any, dbtype: str, on_invalid: OnInvalid, *, keeps_case: bool = False
+    source: Any, rule: TypeRule, on_invalid: OnInvalid, *, keeps_case: bool = False
 ) -> tuple[Iterator[Batch], Alphabet]:
     """Return sequences in memory as batches, and their alphabet.
 
@@ -224,8 +228,8 @@ def read_typed_records(
     ----------
     source
         The sequences: see `as_sequences`.
-    dbtype
-        "prot", "nucl", or "auto": then the first batch decides.
+    rule
+        What decides about the type, together with the first batch; `Sequence` objects have one.
     on_invalid
         What to do with invalid letters: see `read_batches`.
     keeps_case
@@ -234,22 +238,24 @@ def read_typed_records(
     Raises
     ------
     InputError
-        If the type is unknown, there are no sequences, or they are not as they should be.
+        If there are no sequences, or they are not as they should be.
     """
-    check_dbtype(dbtype)
-    alphabet = ALPHABETS.get(dbtype, PROTEIN)
+    known = rule.given or find_alphabet(source)
+    alphabet = known or PROTEIN
     read_as = alphabet.cased if keeps_case else alphabet
     records = as_sequences(source, read_as, on_invalid=on_invalid, unnamed="target")
     first = [*_take(records)]
     if not first:
         raise InputError("the database has no sequences")
     records = chain(first, records)
-    if dbtype == "auto" and looks_like_nucleotides(batch_of(first)):
-        alphabet = NUCLEOTIDE
+    if known is None:
+        decision = rule.decide(b"".join(PROTEIN.cased.decode(x.codes).encode() for x in first))
+        log_type(IN_MEMORY, decision)
+        alphabet = decision.alphabet
+    if known is None and alphabet is NUCLEOTIDE:
         texts = ((each.title, PROTEIN.cased.decode(each.codes)) for each in records)
         read_as = alphabet.cased if keeps_case else alphabet
         records = as_sequences(texts, read_as, on_invalid=on_invalid)
-        log_type(IN_MEMORY, alphabet)
     return map(batch_of, iter(lambda: [*_take(records)], [])), alphabet
 
 
@@ -264,34 +270,30 @@ def _take(records: Iterator[Sequence]) -> Iterator[Sequence]:
         yield record
 
 
-def check_dbtype(dbtype: str) -> None:
-    """Raise an `InputError` if there is no such type of sequences."""
-    if dbtype not in (*ALPHABETS, "auto"):
-        raise InputError(f"`dbtype` is {dbtype!r}, but it must be auto, {' or '.join(ALPHABETS)}")
-
-
-def log_type(name: str, alphabet: Alphabet) -> None:
-    """Log the type that a file was read as, and how to choose the other one.
+def log_type(name: str, decision: Decision) -> None:
+    """Log the type that an input was read as, and how to choose the other one.
 
     Parameters
     ----------
-    name, alphabet
-        The file, and its type.
+    name, decision
+        The input, and its type.
     """
-    if alphabet is PROTEIN:
-        logger.debug("%s: read as proteins", name)
-    else:
-        logger.info("%s: read as nucleotides; for proteins use `dbtype='prot'`", name)
-
-
-def _refuse_nucleotides(path: Source, dbtype: str) -> None:
-    """Refuse nucleotides among proteins; warn if the user calls them proteins."""
-    if dbtype == "auto":
-        raise InputError(
-            "these look like nucleotides, but the files before hold proteins; build a database of "
-            "each, or use `dbtype='prot'`",
-            file=source_name(path),
+    alphabet, looks_like = decision.alphabet, decision.looks_like
+    other = "prot" if alphabet is NUCLEOTIDE else "nucl"
+    remedy = f"for {ALPHABETS[other].plural} use `dbtype={other!r}`"
+    if decision.is_guessed and decision.is_doubtful:
+        logger.warning(
+            "%s: could be nucleotides or proteins; read as %s, %s", name, alphabet.plural, remedy
         )
-    logger.warning(
-        "%s: looks like nucleotides, but is read as proteins (`dbtype='prot'`)", source_name(path)
-    )
+    elif looks_like is not None:
+        logger.warning(
+            "%s: looks like %s, but is read as %s (`dbtype=%r`)",
+            name,
+            looks_like.plural,
+            alphabet.plural,
+            alphabet.name,
+        )
+    elif decision.is_guessed and alphabet is NUCLEOTIDE:
+        logger.info("%s: read as nucleotides; %s", name, remedy)
+    else:
+        logger.debug("%s: read as %s", name, alphabet.plural)

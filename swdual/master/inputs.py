@@ -26,6 +26,7 @@ from swdual.masking.mask import BLAST_PREFIX, FILE, STORED, STORED_MASKS, Mask, 
 from swdual.master.later_targets import LaterTargets, require_all_pairs
 from swdual.master.memory import limit_to_memory
 from swdual.master.selection import apply_taxonomy, choose_targets
+from swdual.master.sequence_types import make_database_rule, make_query_rule
 from swdual.master.translation import (
     NO_TRANSLATION,
     Translation,
@@ -42,12 +43,13 @@ from swdual.profiles.query import ProfileQuery, list_profiles
 from swdual.runtime.memory import find_allowance
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import ALPHABETS, LOWER, NUCLEOTIDE, PROTEIN, Alphabet
-from swdual.sequences.fasta import looks_like_nucleotides
+from swdual.sequences.detection import TypeRule
 from swdual.sequences.frames import STRANDS, frame_length, is_masked, select_frames
 from swdual.sequences.objects import plain_source
-from swdual.sequences.records import as_sequences
+from swdual.sequences.records import as_sequences, find_alphabet
 from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme, find_task
-from swdual.sequences.sequence import Sequence, batch_of
+from swdual.sequences.sequence import Sequence
+from swdual.sequences.stream import CHUNK_BYTES
 from swdual.sequences.translation import CODON
 from swdual.sequences.validation import OnInvalid
 from swdual.statistics.karlin_altschul import require_negative_mean
@@ -117,10 +119,11 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
             on_invalid=options.on_invalid,
         )
     typed = any(isinstance(x, str) and x == "-" for x in (query_source, database_source))
-    dbtype, on_invalid, limit = options.dbtype, options.on_invalid, options.memory_limit
+    on_invalid, limit = options.on_invalid, options.memory_limit
     profiles = list_profiles(query_source)
+    rule = make_database_rule(options, query_source)
     with progress_bar("reading", "", 1, shown=options.progress is True and not typed):
-        whole = open_database(database_source, on_invalid, dbtype, limit)
+        whole = open_database(database_source, on_invalid, rule, limit)
         whole = apply_taxonomy(whole, options)
         targets = choose_targets(whole, options)
         translation = NO_TRANSLATION
@@ -129,14 +132,7 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
         elif all_pairs:
             refuse_translation(options)
         else:
-            translation = choose_translation(
-                query_source,
-                targets,
-                options.task,
-                dbtype,
-                options.query_gencode,
-                options.db_gencode,
-            )
+            translation = choose_translation(query_source, targets, options)
             check_translated_search(translation, options)
         check_frameshift(translation, options)
         strand = choose_strand(targets, options.strand, translation)
@@ -145,7 +141,7 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
             queries = read_queries(
                 database if all_pairs else query_source,
                 database,
-                dbtype,
+                make_query_rule(options, database.alphabet),
                 on_invalid,
                 limit,
                 options.choose_mask(translates=translation != NO_TRANSLATION),
@@ -186,7 +182,7 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
         require_composition(database, params)
     if all_pairs:
         params = replace(params, all_pairs=True)
-        require_all_pairs(database, queries, params, dbtype)
+        require_all_pairs(database, queries, params, options.dbtype)
     if profiles:
         queries = [ProfileQuery.of(profile, adjusts=params.adjusts) for profile in profiles]
     if options.adjust_sample and (not params.adjusts or params.adjust == "all"):
@@ -279,21 +275,24 @@ def require_composition(database: Database, params: SearchParameters) -> None:
 def open_database(
     source: Any,
     on_invalid: OnInvalid = "error",
-    dbtype: str = "auto",
+    dbtype: str | TypeRule = "auto",
     memory_limit: int | None = None,
 ) -> Database:
     """Return the database: an open one, that of a file, or sequences to index.
 
     Parameters
     ----------
-    source, on_invalid, dbtype, memory_limit
+    source, on_invalid, memory_limit
         As the database and the options of `swdual.search`.
+    dbtype
+        As the option of this name, or a rule that knows more options.
 
     Raises
     ------
     InputError, DatabaseError, MemoryLimitError
         If it cannot be read, is empty or of another type, or does not fit into memory.
     """
+    rule = TypeRule(dbtype) if isinstance(dbtype, str) else dbtype
     if not isinstance(source, Database):
         source = plain_source(
             source,
@@ -304,18 +303,19 @@ def open_database(
     if len(files) == 1 and is_database(files[0]):
         source = Database.open(files[0])
     if isinstance(source, Database):
-        if dbtype not in ("auto", source.alphabet.name):
+        if rule.given not in (None, source.alphabet):
             raise InputError(
-                f"{source.name} holds {source.alphabet.plural}, but `dbtype={dbtype!r}` was given"
+                f"{source.name} holds {source.alphabet.plural}, but `dbtype={rule.dbtype!r}` was "
+                "given"
             )
         return _log_database(source)
     if files:
         return _log_database(
             Database.from_files(
-                files, dbtype=dbtype, on_invalid=on_invalid, memory_limit=memory_limit
+                files, dbtype=rule, on_invalid=on_invalid, memory_limit=memory_limit
             )
         )
-    batches, alphabet = read_typed_records(source, dbtype, on_invalid)
+    batches, alphabet = read_typed_records(source, rule, on_invalid)
     return _log_database(Database.from_batches(batches, alphabet, IN_MEMORY))
 
 
@@ -390,7 +390,7 @@ def choose_strand(
 def read_queries(
     source: Any,
     database: Database,
-    dbtype: str,
+    rule: TypeRule,
     on_invalid: OnInvalid,
     memory_limit: int | None = None,
     mask: Mask = NO_MASK,
@@ -408,8 +408,10 @@ def read_queries(
         As the queries of `swdual.search`; the database itself for its own sequences.
     database
         What is searched; the queries are read in its alphabet unless they are translated.
-    dbtype, on_invalid, memory_limit
-        As the options of `swdual.search`; with "prot", queries that look like nucleotides pass.
+    rule
+        What decides about the type of the queries, besides their letters.
+    on_invalid, memory_limit
+        As the options of `swdual.search`.
     mask, lcase_masking
         What is masked.
     query_gencode, strand
@@ -444,8 +446,9 @@ def read_queries(
     elif masks:
         found = (_mask_letters(query, mask, alphabet) for query in found)
     queries = list(limit_to_memory(found, database.held_bytes, find_allowance(memory_limit)))
-    if dbtype != "prot" and query_gencode is None and source is not database:
-        _refuse_other_type(queries, database, source)
+    known = source is database or find_alphabet(source) is not None
+    if alphabet is PROTEIN and query_gencode is None and not known:
+        _refuse_nucleotides(queries, database, rule, source)
     residues = sum(len(query.codes) for query in queries)
     logger.debug(
         "queries: %s, %s",
@@ -538,13 +541,21 @@ def _mask_letters(query: Sequence, mask: Mask, alphabet: Alphabet) -> Sequence:
     return Sequence.of_cased(query.title, cased.tobytes(), alphabet)
 
 
-def _refuse_other_type(queries: list[Sequence], database: Database, source: Any) -> None:
-    unmasked = (Sequence(query.title, query.unmasked) for query in queries)
-    if database.alphabet is PROTEIN and queries and looks_like_nucleotides(batch_of(unmasked)):
+def _refuse_nucleotides(
+    queries: list[Sequence], database: Database, rule: TypeRule, source: Any
+) -> None:
+    """Raise an error if queries that were read as proteins are nucleotides."""
+    letters, size = [], 0
+    for query in queries:
+        if size >= CHUNK_BYTES:
+            break
+        letters.append(PROTEIN.decode(query.unmasked))
+        size += len(query)
+    if rule.decide("".join(letters).encode()).alphabet is NUCLEOTIDE:
         raise InputError(
             f"the queries look like nucleotides, but they are compared with the proteins of "
-            f"{database.name}; use `task='blastx'`, which translates them, or `dbtype='prot'` if "
-            "they are proteins",
+            f"{database.name}; use `task='blastx'` or `task='tblastx'`, which translate them, or "
+            "`dbtype='prot'` if they are proteins",
             file=source if isinstance(source, os.PathLike) else None,
         )
 
@@ -580,10 +591,16 @@ def make_scoring_scheme(
             f"`task={task!r}` compares {ALPHABETS[chosen_task.dbtype].plural}, but "
             f"{database.name} holds {database.alphabet.plural}"
         )
-    if (reward, penalty) != (None, None) and (matrix is not None or not bases):
-        raise InputError(
-            "`reward` and `penalty` score nucleotides, and cannot be combined with `matrix`"
-        )
+    if (reward, penalty) != (None, None):
+        if not bases:
+            raise InputError(
+                "`reward` and `penalty` score nucleotides, but proteins are compared; leave them "
+                "out"
+            )
+        if matrix is not None:
+            raise InputError(
+                "`reward` and `penalty` cannot be combined with `matrix`; leave out one of them"
+            )
     if isinstance(matrix, matrices.SubstitutionMatrix):
         if matrix.alphabet is not database.alphabet:
             raise InputError(

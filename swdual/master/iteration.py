@@ -25,6 +25,8 @@ from swdual.options import SearchOptions
 from swdual.profiles.profile import Profile
 from swdual.results.search_results import SearchResults
 from swdual.runtime.keywords import require_numbers
+from swdual.sequences.alphabet import PROTEIN
+from swdual.sequences.detection import TypeRule
 from swdual.sequences.scoring import find_task
 from swdual.sequences.sequence import first_word
 
@@ -115,7 +117,8 @@ class RoundOptions:
                     f"`task={options.task!r}` translates, but an iterated search compares "
                     "proteins; translate the sequences first"
                 )
-        database = open_database(source, options.on_invalid, options.dbtype, options.memory_limit)
+        rule = TypeRule(options.dbtype, PROTEIN)
+        database = open_database(source, options.on_invalid, rule, options.memory_limit)
         require_profile_search(database, options)
         return database
 

@@ -7,11 +7,13 @@ from typing import Any, TypedDict, Unpack
 
 from swdual.alignment.alignment import Alignment
 from swdual.database.database import Database
+from swdual.database.source import log_type
 from swdual.errors import InputError
 from swdual.master.search import Search
+from swdual.master.sequence_types import look_at, make_database_rule, make_query_rule
 from swdual.options import SearchOptions
 from swdual.runtime.keywords import refuse_unknown
-from swdual.sequences.alphabet import ALPHABETS
+from swdual.sequences.alphabet import Alphabet
 from swdual.sequences.matrices import LetterScores, SubstitutionMatrix
 from swdual.sequences.objects import plain_source
 from swdual.sequences.records import as_sequences
@@ -31,7 +33,7 @@ class PairKeywords(TypedDict, total=False):
 
 
 def align(
-    query: Any, target: Any, *, dbtype: str = "prot", **scheme: Unpack[PairKeywords]
+    query: Any, target: Any, *, dbtype: str = "auto", **scheme: Unpack[PairKeywords]
 ) -> Alignment:
     """Return the best local alignment of two sequences.
 
@@ -41,7 +43,8 @@ def align(
         Text, a Biopython record, an (id, sequence) pair, or a file with one sequence: its path, or
         the open file.
     dbtype
-        "prot" or "nucl".
+        "prot", "nucl", or "auto": then other options and the letters of both decide, as for a
+        file.
     **scheme
         `task`, `matrix`, `gap_open`, `gap_extend`, `reward`, `penalty`, `strand`: see
         `iter_search`.
@@ -49,7 +52,7 @@ def align(
     Raises
     ------
     InputError
-        If one of them is not one sequence.
+        If one of them is not one sequence, or one looks like nucleotides and the other does not.
 
     Examples
     --------
@@ -61,14 +64,32 @@ def align(
     refuse_unknown("align", scheme, {"dbtype", *PairKeywords.__annotations__})
     query = plain_source(query, none="there is no query (None); give a path, or sequences")
     target = plain_source(target, none="there is no target (None); give a path, or sequences")
-    if dbtype not in ALPHABETS:
-        raise InputError(f"`dbtype` is {dbtype!r}, but it must be {' or '.join(ALPHABETS)}")
-    alphabet = ALPHABETS[dbtype]
+    options = SearchOptions(stats="none", min_raw_score=0, threads=1, dbtype=dbtype, **scheme)
+    alphabet = _find_alphabet(query, target, options)
     ours = list(as_sequences(query, alphabet, unnamed="query"))
     theirs = list(as_sequences(target, alphabet, unnamed="target"))
     for name, found in (("query", ours), ("target", theirs)):
         if len(found) != 1:
             raise InputError(f"the {name} is {len(found)} sequences, but a pair has one each")
     database = Database.from_batches([batch_of(theirs)], alphabet, theirs[0].id)
-    options = SearchOptions(stats="none", min_raw_score=0, threads=1, **scheme)
     return next(Search(ours, database, options).results())[0].alignment
+
+
+def _find_alphabet(query: Any, target: Any, options: SearchOptions) -> Alphabet:
+    """Return the type of two sequences.
+
+    Raises
+    ------
+    InputError
+        If they are of different types.
+    """
+    theirs = look_at(target, make_database_rule(options, query))
+    log_type("the target", theirs)
+    ours = look_at(query, make_query_rule(options, theirs.alphabet))
+    if options.dbtype == "auto" and ours.alphabet is not theirs.alphabet:
+        raise InputError(
+            f"the query looks like {ours.alphabet.plural}, the target like "
+            f"{theirs.alphabet.plural}; use `dbtype='prot'` to align them as they are, or "
+            "`search`, which translates nucleotides"
+        )
+    return theirs.alphabet

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-from collections.abc import Mapping
-from itertools import islice
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,23 +10,17 @@ import numpy as np
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.hits.search_parameters import SearchParameters
-from swdual.io.url import is_url
 from swdual.masking.mask import Mask
+from swdual.master.sequence_types import look_at, make_query_rule
 from swdual.options import SearchOptions
-from swdual.sequences.alphabet import LOWER, NUCLEOTIDE, PAD, PROTEIN
-from swdual.sequences.detection import are_nucleotides, are_proteins
-from swdual.sequences.fasta import read_batches
+from swdual.sequences.alphabet import LOWER, NUCLEOTIDE, PROTEIN
 from swdual.sequences.frames import TranslatedSequence
 from swdual.sequences.genetic_codes import STANDARD
-from swdual.sequences.records import as_sequences, is_record
 from swdual.sequences.scoring import find_task
 from swdual.sequences.sequence import Sequence
 from swdual.sequences.translation import CODON, translate
 
 logger = logging.getLogger("swdual")
-
-SAMPLED_RECORDS = 100
-"""Records in memory whose letters tell their type."""
 
 LINKED_PROGRAMS = ("blastx", "tblastn")
 """Programs that have sum statistics."""
@@ -45,14 +36,7 @@ class Translation(NamedTuple):
 NO_TRANSLATION = Translation()
 
 
-def choose_translation(
-    source: Any,
-    database: Database,
-    task: str | None,
-    dbtype: str,
-    query_gencode: int | None,
-    db_gencode: int | None,
-) -> Translation:
+def choose_translation(source: Any, database: Database, options: SearchOptions) -> Translation:
     """Return what is translated.
 
     Without a task, nucleotides are translated that are searched in proteins, and nucleotides in
@@ -64,8 +48,8 @@ def choose_translation(
         As the queries of `swdual.search`; no profiles.
     database
         What is searched.
-    task, dbtype, query_gencode, db_gencode
-        As the options of `swdual.search`.
+    options
+        All options of the search.
 
     Raises
     ------
@@ -73,7 +57,7 @@ def choose_translation(
         If the task, or a genetic code, does not fit queries and database.
     """
     bases = database.alphabet is NUCLEOTIDE
-    letters = b"" if task is not None else _sample_letters(source)
+    task, query_gencode, db_gencode = options.task, options.query_gencode, options.db_gencode
     if task is not None:
         queries, targets = find_task(task).translates_queries, find_task(task).translates_targets
         if (queries or targets) and targets != bases:
@@ -81,11 +65,19 @@ def choose_translation(
                 f"`task={task!r}` searches {'nucleotides' if targets else 'proteins'}, but "
                 f"{database.name} holds {database.alphabet.plural}"
             )
-    elif bases:
-        queries, targets = False, are_proteins(letters)
     else:
-        given = query_gencode is not None and not are_proteins(letters)
-        queries, targets = given or (are_nucleotides(letters) and dbtype != "prot"), False
+        decision = look_at(source, make_query_rule(options, database.alphabet))
+        if decision.is_guessed and decision.is_doubtful:
+            logger.warning(
+                "the queries could be nucleotides or proteins, and are read as %s, as %s; for "
+                "%s use `task=%r`",
+                database.alphabet.plural,
+                database.name,
+                "proteins" if bases else "nucleotides",
+                "tblastn" if bases else "blastx",
+            )
+        queries = not bases and decision.alphabet is NUCLEOTIDE
+        targets = bases and decision.alphabet is PROTEIN
     if query_gencode is not None and not queries:
         kind = "proteins" if targets or not bases else "compared as nucleotides"
         raise InputError(
@@ -297,25 +289,3 @@ def _read_frame(query: Sequence, genetic_code: int, frame: int, mask: Mask) -> S
         return Sequence(query.title, scored, PROTEIN)
     letters = PROTEIN.cased.decode(cased.tobytes())
     return Sequence(query.title, masked.tobytes(), PROTEIN, letters)
-
-
-def _sample_letters(source: Any) -> bytes:
-    """Return the first letters of queries; nothing if they can be read only once."""
-    if isinstance(source, str) and source == "-":
-        return b""
-    if (
-        isinstance(source, os.PathLike)
-        or is_url(source)
-        or (isinstance(source, str) and os.path.exists(source))
-    ):
-        if not is_url(source) and not os.path.isfile(source):  # a pipe
-            return b""
-        batches = read_batches(source, PROTEIN, on_invalid="replace")
-        batch = next(batches, None)
-        codes = b"" if batch is None else batch.codes[batch.codes != PAD].tobytes()
-    elif isinstance(source, (str, list, tuple, Mapping)) or is_record(source):
-        records = as_sequences(source, PROTEIN, on_invalid="replace", unnamed="query")
-        codes = b"".join(record.codes for record in islice(records, SAMPLED_RECORDS))
-    else:
-        return b""
-    return codes.translate(PROTEIN.decoding)

@@ -100,7 +100,7 @@ class ClusterPreview:
                 file=self.cluster.path,
             )
         known = (
-            options.open_database(database)
+            options.open_database(database, queries)
             if described is None
             else open_database({"described": "A"}, dbtype=described.alphabet.name)
         )

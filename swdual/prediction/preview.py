@@ -38,6 +38,7 @@ from swdual.master.inputs import (
 from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
 from swdual.master.partition import Partition, PartitionInput, partition_tasks
 from swdual.master.selection import apply_taxonomy, choose_targets
+from swdual.master.sequence_types import make_database_rule, make_query_rule
 from swdual.master.setup import compute_max_batch_queries
 from swdual.master.translation import (
     NO_TRANSLATION,
@@ -154,6 +155,8 @@ class PreviewOptions:
         """
         names = (
             "task",
+            "strand",
+            "dbtype",
             "query_gencode",
             "db_gencode",
             "frameshift",
@@ -172,15 +175,16 @@ class PreviewOptions:
         )
         return SearchOptions(**{name: getattr(self, name) for name in names})
 
-    def open_database(self, source: Any) -> Database:
+    def open_database(self, source: Any, queries: Any) -> Database:
         """Return the targets that are compared, as given.
 
         Parameters
         ----------
-        source
-            As the database of `swdual.search`.
+        source, queries
+            As the database and the queries of `swdual.search`.
         """
-        whole = open_database(source, self.on_invalid, self.dbtype)
+        rule = make_database_rule(self.of_search, queries)
+        whole = open_database(source, self.on_invalid, rule)
         return choose_targets(apply_taxonomy(whole, self.of_search), self.of_search)
 
     def read_queries(
@@ -202,7 +206,7 @@ class PreviewOptions:
         return read_queries(
             source,
             database,
-            self.dbtype,
+            make_query_rule(self.of_search, database.alphabet),
             self.on_invalid,
             mask=parse_mask(params.mask, "mask"),
             lcase_masking=self.lcase_masking,
@@ -229,8 +233,7 @@ class PreviewOptions:
         if list_profiles(source):
             check_frameshift(NO_TRANSLATION, self.of_search)
             return NO_TRANSLATION
-        own = self.task, self.dbtype, self.query_gencode, self.db_gencode
-        translation = choose_translation(source, database, *own)
+        translation = choose_translation(source, database, self.of_search)
         check_translated_search(translation, self.of_search)
         check_frameshift(translation, self.of_search)
         if self.task is None:
@@ -287,7 +290,7 @@ class Preview:
             none="there are no queries (None); give a path, or sequences",
             on_invalid=options.on_invalid,
         )
-        targets = options.open_database(database)
+        targets = options.open_database(database, queries)
         translation = options.translation(queries, targets)
         params = options.parameters(queries, targets, translation)
         self.database = translate_targets(targets, translation)

@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 import numpy as np
 
 from swdual.errors import InputError
-from swdual.sequences.alphabet import ALIGNMENT, PAD, PROTEIN, Alphabet
-from swdual.sequences.detection import AlphabetDetector, are_nucleotides, are_proteins
+from swdual.sequences.alphabet import ALIGNMENT, PROTEIN, Alphabet
+from swdual.sequences.detection import AlphabetDetector, Decision, TypeRule, are_proteins
 from swdual.sequences.sequence import Batch, Sequence, decode_header
 from swdual.sequences.stream import (
     CHUNK_BYTES,
@@ -98,7 +98,7 @@ def read_batches(
     source
         A path, or "-" for standard input.
     alphabet
-        The alphabet of the letters; a detector finds it out from the first batch.
+        The alphabet of the letters; a detector decides by the first `CHUNK_BYTES` of the content.
     on_invalid
         What to do with letters that are not in the alphabet: raise an error ("error"), read them as
         the wildcard ("replace"), or skip their record ("skip").
@@ -129,32 +129,47 @@ def read_batches(
     validator.finish()
 
 
-def looks_like_nucleotides(batch: Batch) -> bool:
-    """Return whether records that were read as proteins are most likely nucleotides.
+def look_at_file(source: Source, rule: TypeRule) -> Decision:
+    """Return the type of the sequences of a file, by its first part.
 
-    >>> from swdual.sequences.sequence import batch_of
-    >>> looks_like_nucleotides(batch_of([Sequence("dna", PROTEIN.encode("GATTACA" * 10))]))
-    True
+    Parameters
+    ----------
+    source
+        A path that can be opened again.
+    rule
+        What decides besides.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is neither FASTA nor FASTQ.
     """
-    codes = batch.codes[batch.codes != PAD].tobytes()
-    return are_nucleotides(codes.translate(PROTEIN.cased.decoding))
+    detector = AlphabetDetector(rule)
+    with open_source(source) as (stream, compression):
+        try:
+            kind, parts = _kind(pieces(stream), source_name(source))
+            detector.look(next(parts, b"")[:CHUNK_BYTES], has_qualities=kind == "fastq")
+        except ReadFailure as failure:
+            raise read_error(source, compression, 0, failure.cause) from failure
+    assert detector.decision is not None
+    return detector.decision
 
 
 def _batches(
     stream: InputStream, validator: Validator, detector: AlphabetDetector | None
 ) -> Iterator[Batch]:
     kind, parts = _kind(pieces(stream), validator.name)
+    if detector is not None:
+        head = next(parts, b"")
+        validator.alphabet = detector.look(head[:CHUNK_BYTES], has_qualities=kind == "fastq")
+        parts = itertools.chain([head], parts)
     if kind == "fastq":
         bounded = bound_lines(parts, validator.name)
         rest = io.BufferedReader(cast(io.RawIOBase, ChunkReader(bounded)))
-        yield from _fastq_batches(cast(BinaryIO, rest), validator, detector)
+        yield from _fastq_batches(cast(BinaryIO, rest), validator)
         return
     line = 1
     parts = chunks(parts, validator.name)
-    if detector is not None:
-        first = next(parts, b"")
-        validator.alphabet = detector.look(first[:CHUNK_BYTES])
-        parts = itertools.chain([first], parts)
     for chunk, lines, batch in _parse_ahead(parts, validator.alphabet.encoding):
         if batch is None:
             text = _Text(chunk, line, validator)
@@ -289,17 +304,13 @@ class _Text:
         raise AssertionError("no invalid letter in this piece")
 
 
-def _fastq_batches(
-    stream: BinaryIO, validator: Validator, detector: AlphabetDetector | None
-) -> Iterator[Batch]:
+def _fastq_batches(stream: BinaryIO, validator: Validator) -> Iterator[Batch]:
     import dnaio
 
     number = 0
     try:
         with dnaio.open(stream, fileformat="fastq") as reader:
             while pairs := _next_records(reader):
-                if detector is not None and number == 0:
-                    validator.alphabet = detector.look(b"".join(each for _, each in pairs))
                 yield validator.encode(pairs, partial(_complain_fastq, pairs, number, validator))
                 number += len(pairs)
     except dnaio.FastqFormatError as error:

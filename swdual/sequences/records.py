@@ -71,6 +71,13 @@ def is_record(item: Any) -> bool:
     return biopython or isinstance(item, (bytes, Sequence, Mapping))
 
 
+def find_alphabet(source: Any) -> Alphabet | None:
+    """Return the alphabet of a `Sequence`, or of a list of these; None if it is something else."""
+    items = source if isinstance(source, (list, tuple)) else [source]
+    kinds = {item.alphabet if isinstance(item, Sequence) else None for item in items}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
 def _names_a_file(text: str) -> bool:
     if text == "-" or _is_file(text) or is_url(text):
         return True

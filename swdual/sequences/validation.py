@@ -101,8 +101,8 @@ class Validator:
     def _refusal(self, letter: str, line: int, proteins: bool) -> InputError:
         if proteins and self.alphabet.name != PROTEIN.name:
             message = (
-                f"{letter!r} is not a nucleotide letter, and the file looks like proteins; swdual "
-                "does not translate: compare proteins with proteins"
+                f"{letter!r} is not a nucleotide letter, and the file looks like proteins, which "
+                "are read with `dbtype='prot'`, and compared with nucleotides by tblastn"
             )
         elif letter in "-.":
             message = (

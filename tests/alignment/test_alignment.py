@@ -390,9 +390,14 @@ def test_a_sequence_may_be_text_of_any_length(length):
         ([("a", "MK"), ("b", "MK")], "MK", {}, "the query is 2 sequences"),
         ("MK", {"a": "MK", "b": "ML"}, {}, "the target is 2 sequences"),
         ([], "MK", {}, "the query is 0 sequences"),
-        ("MK", "MK", {"dbtype": "protein"}, "`dbtype` is 'protein', but it must be prot or nucl"),
-        ("MK", "MK", {"strand": "plus"}, "`strand` is for nucleotides"),
-        ("MK", "MK", {"reward": 2}, "`reward` and `penalty` score nucleotides"),
+        (
+            "MK",
+            "MK",
+            {"dbtype": "protein"},
+            "`dbtype` is 'protein', but it must be auto, prot or nucl",
+        ),
+        ("MEK", "MEK", {"strand": "plus"}, "`strand` is for nucleotides"),
+        ("MEK", "MEK", {"reward": 2}, "`reward` and `penalty` score nucleotides"),
         ("MK", "MK", {"gap_open": -1}, "`gap_open` is -1"),
     ],
 )

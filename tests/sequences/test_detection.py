@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 
 import pytest
+from oracles.sequence_types import rule
 
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.master.inputs import open_database
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
-from swdual.sequences.detection import AlphabetDetector, are_nucleotides, are_proteins
+from swdual.sequences.detection import AlphabetDetector, TypeRule, are_proteins
 from swdual.sequences.fasta import read_batches
 
 DRAW = random.Random(3)
@@ -21,19 +22,40 @@ ENZYME = "".join(DRAW.choices(PROTEIN.letters[:20], k=300))
 @pytest.mark.parametrize(
     ("letters", "expected"),
     [
-        ("ACGTUN" * 9, True),
-        ("acgtun" * 9, True),
-        ("A" * 90 + "E" * 10, True),
-        ("A" * 89 + "E" * 11, False),
-        ("A" * 50, True),
-        ("A" * 49, False),
-        ("", False),
-        (ENZYME, False),
+        ("ACGTUN" * 9, "nucl"),
+        ("acgtun" * 9, "nucl"),
+        ("A" * 90 + "E" * 10, "nucl"),
+        ("A" * 89 + "E" * 11, "prot"),
+        ("A" * 50, "nucl"),
+        ("A" * 44 + "E" * 5, "prot"),
+        ("", "prot (doubtful)"),
+        (ENZYME, "prot"),
+        # Fewer letters: adapters, primers and reads, with IUPAC's letters too.
+        ("ACGTACGTTAGCCATGCAAGT", "nucl"),
+        ("UAGCUUAUCAGACUGAUGUUGA", "nucl"),
+        ("GTGYCAGCMGCCGCGGTAA", "nucl (doubtful)"),
+        ("GGWACWGGWTGAACWGTWTAYCCYCC", "nucl (doubtful)"),
+        ("ACGTRYSWKMBDHVNACGTRYSWKMBDHVNACGTNNACGT", "nucl (doubtful)"),
+        ("GATTACA", "nucl (doubtful)"),
+        ("A" * 49, "nucl (doubtful)"),
+        ("CACACACACACACACACACA", "nucl (doubtful)"),
+        ("UACGUACGUXUACGUACGUA", "nucl"),
+        # Peptides: of glycine and serine, of few letters, with none of the four bases.
+        ("GASTNK", "prot (doubtful)"),
+        ("GGGGSGGGGSGGGGS", "prot (doubtful)"),
+        ("GAGAGSGAGAGS", "prot (doubtful)"),
+        ("MKVSDR", "prot"),
+        ("MKV", "prot"),
+        ("QQQQQQ", "prot"),
+        ("CASSLGTGNTEAFF", "prot"),
+        ("ACGTACGTTAGCCATGCAAGTE", "prot"),
     ],
 )
-def test_nine_letters_of_ten_and_fifty_in_all_are_needed(letters, expected):
-    """The rule of BLAST; a few letters show nothing."""
-    assert are_nucleotides(letters.encode()) == expected
+def test_the_letters_show_the_type_and_whether_the_other_one_is_possible(letters, expected):
+    """Nine letters of ten of 50, as in BLAST; of fewer letters all must be IUPAC's."""
+    decision = TypeRule().decide(letters.encode())
+    shown = decision.alphabet.name + " (doubtful)" * decision.is_doubtful
+    assert shown == expected == rule(letters)
 
 
 def test_headers_comments_and_blanks_are_not_letters():
@@ -55,7 +77,7 @@ def test_a_file_is_read_as_what_it_is(tmp_path, letters, quality):
     detector = AlphabetDetector()
     (batch,) = read_batches(path, detector)
     expected = NUCLEOTIDE if letters is GENE else PROTEIN
-    assert detector.alphabet is expected
+    assert detector.decision.alphabet is expected
     assert [expected.decode(each.codes) for each in batch.sequences()] == [letters]
 
 
