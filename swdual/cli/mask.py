@@ -105,7 +105,7 @@ def command(
     from swdual.sequences.detection import TypeRule
 
     mask = parse_mask(method or "none", "method")
-    found = read_typed_batches([path], TypeRule(dbtype), on_invalid)
+    found = read_typed_batches([path], TypeRule(dbtype, mask.alphabet), on_invalid)
     batches, alphabet = found.batches, found.alphabet
     if method is None:
         mask = parse_mask(DEFAULT_METHODS[alphabet.name], "method")

@@ -101,6 +101,12 @@ class Mask:
         numbers = ",".join(f"{number:g}" for number in self.parameters)
         return f"{self.name}:{numbers}" if numbers else self.name
 
+    @property
+    def alphabet(self) -> Alphabet | None:
+        """The type of sequences that the method masks; None if it masks both."""
+        kinds = METHODS[self.name].alphabets
+        return ALPHABETS[kinds[0]] if len(kinds) == 1 else None
+
     def require(self, alphabet: Alphabet, option: str) -> None:
         """Check that the method masks such sequences.
 

@@ -13,7 +13,7 @@ from swdual.hits.search_parameters import SearchParameters
 from swdual.masking.mask import Mask
 from swdual.master.sequence_types import look_at, make_query_rule
 from swdual.options import SearchOptions
-from swdual.sequences.alphabet import LOWER, NUCLEOTIDE, PROTEIN
+from swdual.sequences.alphabet import ALPHABETS, LOWER, NUCLEOTIDE, PROTEIN
 from swdual.sequences.frames import TranslatedSequence
 from swdual.sequences.genetic_codes import STANDARD
 from swdual.sequences.scoring import find_task
@@ -59,11 +59,13 @@ def choose_translation(source: Any, database: Database, options: SearchOptions) 
     bases = database.alphabet is NUCLEOTIDE
     task, query_gencode, db_gencode = options.task, options.query_gencode, options.db_gencode
     if task is not None:
-        queries, targets = find_task(task).translates_queries, find_task(task).translates_targets
-        if (queries or targets) and targets != bases:
+        chosen = find_task(task)
+        queries, targets = chosen.translates_queries, chosen.translates_targets
+        wanted = NUCLEOTIDE if targets else ALPHABETS[chosen.dbtype]
+        if wanted is not database.alphabet:
             raise InputError(
-                f"`task={task!r}` searches {'nucleotides' if targets else 'proteins'}, but "
-                f"{database.name} holds {database.alphabet.plural}"
+                f"`task={task!r}` {'searches' if queries or targets else 'compares'} "
+                f"{wanted.plural}, but {database.name} holds {database.alphabet.plural}"
             )
     else:
         decision = look_at(source, make_query_rule(options, database.alphabet))

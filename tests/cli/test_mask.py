@@ -128,10 +128,11 @@ def test_errors_name_the_option_and_the_remedy(run, here, arguments, said):
 
 
 def test_types_can_be_given(run, here):
-    """A few bases are taken for a protein otherwise."""
-    (here / "few.fa").write_text(">s\n" + "A" * 30 + "\n")
-    assert "seg" in run("mask", "few.fa").err
-    assert "dust" in run("mask", "few.fa", "--dbtype", "nucl").err
+    """By --dbtype, or by the method; a few letters of serine and glycine could be both."""
+    (here / "few.fa").write_text(">s\n" + "GGGGS" * 5 + "\n")
+    assert "seg:12,2.2,2.5: 25 of" in run("mask", "few.fa").err
+    assert "dust:20,64,1: 25 of" in run("mask", "few.fa", "--dbtype", "nucl").err
+    assert "dust:20,64,1: 25 of" in run("mask", "few.fa", "--method", "dust").err
 
 
 def test_invalid_letters_stop_the_command_or_become_the_wildcard(run, here):

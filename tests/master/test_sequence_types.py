@@ -14,10 +14,12 @@ from support.properties import examples
 
 import swdual
 from swdual.database.database import Database
+from swdual.errors import InputError
 from swdual.master.inputs import open_database
 from swdual.master.sequence_types import look_at, make_query_rule
 from swdual.options import SearchOptions
 from swdual.sequences import fasta, stream
+from swdual.sequences.sequence import Sequence
 
 ADAPTER = "ACGTACGTTAGCCATGCAAGT"
 READ = "TTACGTACGTACGTTAGCCATGCAAGTCCATTGACCATTGACA"
@@ -167,3 +169,165 @@ def test_options_for_proteins_decide_before_letters_that_look_like_nucleotides(
     """Each of them, in the shell and in Python."""
     assert scored_letters(way, ADAPTER, {}, run, here)
     assert not scored_letters(way, ADAPTER, options, run, here)
+
+
+@pytest.fixture
+def files(here):
+    """Files of one record each, by the names of these constants."""
+    records = {"adapter": ADAPTER, "read": READ, "linker": LINKER, "enzyme": ENZYME,
+               "gene": READ * 3, "rare": "GATTACA"}  # fmt: skip
+    for name, letters in records.items():
+        (here / f"{name}.fa").write_text(f">{name}\n{letters}\n")
+    text = "# STOCKHOLM 1.0\na  ACGUACGUUAGCCAUGCAAGU\nb  ACGUACGUUAGCCAUGGAAGU\n//\n"
+    (here / "rna.sto").write_text(text)
+    return here
+
+
+REFUSED = {
+    "makedb": (["makedb", "-in", "enzyme.fa", "-dbtype", "nucl", "-out", "x.db"],
+               ["enzyme.fa:2: 'L' is not a nucleotide letter", "with -dbtype prot"]),
+    "task for the database": (["search", "read.fa", "enzyme.fa", "--task", "blastn"],
+                              ["--task blastn compares nucleotides, but enzyme.fa holds proteins"]),
+    "task for queries": (["search", "enzyme.fa", "gene.fa", "--task", "blastn"],
+                         ["enzyme.fa:2: 'L' is not a nucleotide letter", "tblastn"]),
+    "blastp": (["search", "gene.fa", "enzyme.fa", "--task", "blastp"],
+               ["gene.fa: the queries look like nucleotides", "use --task blastx"]),
+    "blastp of genes": (["search", "enzyme.fa", "gene.fa", "--task", "blastp"],
+                        ["--task blastp compares proteins, but gene.fa holds nucleotides"]),
+    "strand": (["search", "enzyme.fa", "enzyme.fa", "--strand", "plus"],
+               ["--strand is for nucleotides, but enzyme.fa holds proteins"]),
+    "reward": (["search", "enzyme.fa", "enzyme.fa", "--reward", "1"],
+               ["--reward and --penalty score nucleotides, but proteins are compared"]),
+    "reward of proteins": (["search", "read.fa", "read.fa", "--reward", "1", "--dbtype", "prot"],
+                           ["--reward and --penalty score nucleotides, but proteins are compared"]),
+    "reward and matrix": (["align", ADAPTER, ADAPTER, "--reward", "1", "--matrix", "BLOSUM62"],
+                          ["--reward and --penalty cannot be combined with --matrix"]),
+    "task and type": (["search", "read.fa", "read.fa", "--task", "blastn", "--dbtype", "prot"],
+                      ["--task blastn searches nucleotides, but --dbtype prot was given"]),
+    "tblastn and type": (["search", "read.fa", "read.fa", "--task", "tblastn", "--dbtype", "prot"],
+                         ["--task tblastn searches nucleotides, but --dbtype prot was given"]),
+    "tblastn": (["search", "enzyme.fa", "enzyme.fa", "--task", "tblastn"],
+                ["--task tblastn searches nucleotides, but enzyme.fa holds proteins"]),
+    "blastx": (["search", "read.fa", "gene.fa", "--task", "blastx"],
+               ["--task blastx searches proteins, but gene.fa holds nucleotides"]),
+    "several files": (["makedb", "gene.fa", "enzyme.fa", "x.db"],
+                      ["enzyme.fa: these look like proteins, but the files before hold nucleo"]),
+    "several files of proteins": (["makedb", "enzyme.fa", "gene.fa", "x.db"],
+                                  ["gene.fa: these look like nucleotides, but the files before"]),
+    "alignment": (["search", "--msa", "rna.sto", "enzyme.fa"],
+                  ["rna.sto: looks like nucleotides", "--dbtype prot"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "said"), REFUSED.values(), ids=REFUSED)
+def test_options_that_the_letters_exclude_are_refused_for_the_true_reason(
+    refuses, files, words, said
+):
+    """Each names what it is about; none says that swdual does not translate."""
+    assert "does not translate" not in refuses(1, said, *words).err
+
+
+@pytest.mark.parametrize("options", [{}, {"dbtype": "prot"}, {"task": "blastp"}], ids=str)
+def test_an_alignment_of_rna_is_one_of_proteins_if_the_user_says_so(run, files, options):
+    """--dbtype prot; a task says nothing about the letters of the alignment."""
+    outcome = run("search", "--msa", "rna.sto", "enzyme.fa", *words_of(options))
+    assert outcome.code == (0 if "dbtype" in options else 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "program"),
+    [
+        (["search", "adapter.fa", "read.fa", "--task", "tblastx"], "tblastx"),
+        (["search", "read.fa", "linker.fa", "--task", "blastx"], "blastx"),
+        (["search", "linker.fa", "linker.fa", "--task", "blastx"], "blastx"),
+        (["search", "linker.fa", "linker.fa", "--task", "tblastn"], "tblastn"),
+        (["search", "linker.fa", "linker.fa", "--task", "tblastx"], "tblastx"),
+        (["search", "linker.fa", "linker.fa", "--query-gencode", "4"], "blastx"),
+        (["search", "linker.fa", "linker.fa", "--db-gencode", "4"], "tblastn"),
+        (["search", "linker.fa", "linker.fa", "--frameshift", "15"], "blastx"),
+        (["search", "linker.fa", "linker.fa", "--strand", "minus"], "blastn"),
+    ],
+    ids=lambda value: " ".join(value[3:]) if isinstance(value, list) else value,
+)
+def test_options_that_translate_decide_about_both_inputs(run, files, words, program):
+    """The head of format 7 names the program of such a search."""
+    outcome = run(*words, "-f", "7", "-e", "1e9")
+    assert (outcome.code, outcome.out.split()[1]) == (0, program.upper()), outcome.err
+
+
+DOUBT = {
+    "database": (["makedb", "rare.fa", "x.db"],
+                 "rare.fa: could be nucleotides or proteins; read as nucleotides, for proteins "
+                 "use --dbtype prot"),
+    "proteins": (["makedb", "linker.fa", "x.db"],
+                 "linker.fa: could be nucleotides or proteins; read as proteins, for nucleotides "
+                 "use --dbtype nucl"),
+    "queries": (["search", "rare.fa", "enzyme.fa"],
+                "the queries could be nucleotides or proteins, and are read as proteins, as "
+                "enzyme.fa; for nucleotides use --task blastx"),
+    "queries of a gene": (["search", "linker.fa", "gene.fa"],
+                          "the queries could be nucleotides or proteins, and are read as "
+                          "nucleotides, as gene.fa; for proteins use --task tblastn"),
+    "targets": (["search", "enzyme.fa", "rare.fa"],
+                "rare.fa: could be nucleotides or proteins; read as proteins, for nucleotides use "
+                "--dbtype nucl"),
+    "texts": (["align", "GATTACA", "GATTACA"],
+              "sequences in memory: could be nucleotides or proteins; read as nucleotides, for "
+              "proteins use --dbtype prot"),
+    "matrix": (["align", "GATTACA", "GATTACA", "--matrix", "BLOSUM80"],
+               "sequences in memory: could be nucleotides or proteins; read as proteins, for "
+               "nucleotides use --dbtype nucl"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "said"), DOUBT.values(), ids=DOUBT)
+def test_letters_that_fit_both_are_read_as_the_other_input_with_a_warning(run, files, words, said):
+    """The warning names the option for the other type."""
+    outcome = run(*words)
+    assert outcome.code == 0, outcome.err
+    warnings = [line for line in outcome.err.splitlines() if "could be" in line]
+    assert warnings[0] == f"swdual: warning: {said}"
+    assert len(warnings) == 1 or "--matrix" in words
+
+
+def test_clear_and_given_types_have_no_warning(run, files):
+    """A peptide, an adapter, and a linker that is said to be one."""
+    for words in (
+        ("align", ENZYME, ENZYME), ("align", ADAPTER, ADAPTER), ("search", "read.fa", "adapter.fa"),
+        ("search", "linker.fa", "enzyme.fa"),
+        ("search", "linker.fa", "linker.fa", "--task", "blastp"),
+    ):  # fmt: skip
+        assert "warning: " not in run(*words).err.replace("warning: no hits", ""), words
+
+
+def test_text_is_aligned_as_what_it_is(caplog):
+    """A pair of nucleotides has the scores of nucleotides; one of them alone is refused."""
+    assert swdual.align("ACGTACGTACGTACGTTT", "ACGTACGTACGTACGT").score == 32
+    assert swdual.search({"q": ADAPTER}, {"t": ADAPTER}, stats="none")[0][0].score == 42
+    assert swdual.align("GATTACA", ENZYME + "GATTACA").score == 37
+    assert not caplog.records
+    with pytest.raises(InputError, match="query looks like nucleotides, the target like proteins"):
+        swdual.align(READ, ENZYME)
+    assert swdual.align(READ, ENZYME, dbtype="prot").score > 0
+
+
+def test_sequence_objects_have_their_type():
+    """Of a database: they are what it holds, however they look."""
+    proteins = open_database({"a": ADAPTER}, dbtype="prot")
+    assert open_database([proteins["a"]]).alphabet.name == "prot"
+    assert look_at(proteins["a"], make_query_rule(SearchOptions(), None)).alphabet.name == "prot"
+    assert swdual.search(proteins["a"], proteins, stats="none")[0][0].score > 2 * len(ADAPTER)
+    bases = open_database({"a": LINKER}, dbtype="nucl")
+    assert open_database(bases["a"]).alphabet.name == "nucl"
+    assert isinstance(bases["a"], Sequence)
+
+
+def test_piped_queries_are_of_the_type_that_options_name(run, files):
+    """Their letters are not known before they are read."""
+    found = run("search", "-", "gene.fa", "-f", "6 score", stdin=f">q\n{READ}\n".encode())
+    assert found.out == f"{2 * len(READ)}\n"
+    refused = run("search", "-", "enzyme.fa", stdin=f">q\n{READ}\n".encode())
+    assert "the queries look like nucleotides" in refused.err
+    for options in (["--task", "blastx"], ["--strand", "plus"], ["--query-gencode", "1"]):
+        outcome = run("search", "-", "enzyme.fa", *options, stdin=f">q\n{READ}\n".encode())
+        assert outcome.code == 0, outcome.err
