@@ -88,7 +88,7 @@ def iter_search(
         list of them.
     database
         A `Database`, the path of one or of a sequence file, a list of `Path` objects of sequence
-        files, or proteins as records, pairs, a dictionary or an iterable of these; what is not a
+        files, or sequences as records, pairs, a dictionary or an iterable of these; what is not a
         database is indexed in memory.
 
     Raises

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from swdual.profiles import Profile
+
+logger = logging.getLogger("swdual")
 
 PROFILE_PHRASES = {"from_msa": "--msa", "read_profile": "--pssm"}
 """Options for the functions that messages about profiles name."""
@@ -269,7 +272,7 @@ def name_input(name: str) -> Path | str:
 
 
 def _refuse_nucleotides(profile: Profile, path: str, dbtype: str) -> None:
-    """Raise an error if the query of a profile looks like nucleotides."""
+    """Raise an error if the query of a profile looks like nucleotides; warn if it may be some."""
     from swdual.errors import InputError
     from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
     from swdual.sequences.detection import TypeRule
@@ -282,3 +285,5 @@ def _refuse_nucleotides(profile: Profile, path: str, dbtype: str) -> None:
             "`dbtype='prot'` if they are proteins",
             file=path,
         )
+    if decision.is_doubtful:
+        logger.warning("%s: could be nucleotides or proteins; a profile scores proteins", path)

@@ -175,7 +175,7 @@ def test_options_for_proteins_decide_before_letters_that_look_like_nucleotides(
 def files(here):
     """Files of one record each, by the names of these constants."""
     records = {"adapter": ADAPTER, "read": READ, "linker": LINKER, "enzyme": ENZYME,
-               "gene": READ * 3, "rare": "GATTACA"}  # fmt: skip
+               "gene": READ * 3, "rare": "GATTACA", "iupac": "MKVSDRMKVSDRW"}  # fmt: skip
     for name, letters in records.items():
         (here / f"{name}.fa").write_text(f">{name}\n{letters}\n")
     text = "# STOCKHOLM 1.0\na  ACGUACGUUAGCCAUGCAAGU\nb  ACGUACGUUAGCCAUGGAAGU\n//\n"
@@ -246,6 +246,7 @@ def test_an_alignment_of_rna_is_one_of_proteins_if_the_user_says_so(run, files, 
         (["search", "linker.fa", "linker.fa", "--db-gencode", "4"], "tblastn"),
         (["search", "linker.fa", "linker.fa", "--frameshift", "15"], "blastx"),
         (["search", "linker.fa", "linker.fa", "--strand", "minus"], "blastn"),
+        (["search", "iupac.fa", "gene.fa"], "tblastn"),
     ],
     ids=lambda value: " ".join(value[3:]) if isinstance(value, list) else value,
 )
@@ -274,6 +275,8 @@ DOUBT = {
     "texts": (["align", "GATTACA", "GATTACA"],
               "sequences in memory: could be nucleotides or proteins; read as nucleotides, for "
               "proteins use --dbtype prot"),
+    "alignment": (["search", "--msa", "rare.fa", "enzyme.fa"],
+                  "rare.fa: could be nucleotides or proteins; a profile scores proteins"),
     "matrix": (["align", "GATTACA", "GATTACA", "--matrix", "BLOSUM80"],
                "sequences in memory: could be nucleotides or proteins; read as proteins, for "
                "nucleotides use --dbtype nucl"),

@@ -108,6 +108,24 @@ def test_an_error_in_the_queries_names_the_place(site):
 
 
 @pytest.mark.parametrize(
+    ("letters", "options", "program"),
+    [
+        ("ACGTACGTTAGCCATGCAAGT", {}, "BLASTX"),
+        ("ACGTACGTTAGCCATGCAAGT", {"dbtype": "prot"}, "BLASTP"),
+        ("ACGTACGTTAGCCATGCAAGT", {"task": "blastp"}, "BLASTP"),
+        ("GGGGSGGGGSGGGGS", {}, "BLASTP"),
+        ("GGGGSGGGGSGGGGS", {"task": "blastx"}, "BLASTX"),
+        ("GGGGSGGGGSGGGGS", {"strand": "plus"}, "BLASTX"),
+        ("GGGGSGGGGSGGGGS", {"query_gencode": 4}, "BLASTX"),
+    ],
+)
+def test_options_decide_about_the_type_of_queries(site, letters, options, program):
+    """As in the shell: letters decide only where no option does."""
+    asked = ask(queries=f">q\n{letters}\n", format="7", options={"evalue": 1e9, **options})
+    assert site.post("/search", json=asked).text.startswith(f"# {program} ")
+
+
+@pytest.mark.parametrize(
     ("method", "path", "status"),
     [
         ("GET", "/nothing", 404),
