@@ -446,8 +446,7 @@ def read_queries(
     elif masks:
         found = (_mask_letters(query, mask, alphabet) for query in found)
     queries = list(limit_to_memory(found, database.held_bytes, find_allowance(memory_limit)))
-    known = source is database or find_alphabet(source) is not None
-    if alphabet is PROTEIN and query_gencode is None and not known:
+    if alphabet is PROTEIN and query_gencode is None and source is not database:
         _refuse_nucleotides(queries, database, rule, source)
     residues = sum(len(query.codes) for query in queries)
     logger.debug(
@@ -551,7 +550,8 @@ def _refuse_nucleotides(
             break
         letters.append(PROTEIN.decode(query.unmasked))
         size += len(query)
-    if rule.decide("".join(letters).encode()).alphabet is NUCLEOTIDE:
+    found = find_alphabet(source) or rule.decide("".join(letters).encode()).alphabet
+    if rule.given is not PROTEIN and found is NUCLEOTIDE:
         raise InputError(
             f"the queries look like nucleotides, but they are compared with the proteins of "
             f"{database.name}; use `task='blastx'` or `task='tblastx'`, which translate them, or "

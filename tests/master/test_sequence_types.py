@@ -323,6 +323,8 @@ def test_sequence_objects_have_their_type():
     bases = open_database({"a": LINKER}, dbtype="nucl")
     assert open_database(bases["a"]).alphabet.name == "nucl"
     assert isinstance(bases["a"], Sequence)
+    with pytest.raises(InputError, match="the queries look like nucleotides"):
+        swdual.search(bases["a"], proteins, task="blastp")
 
 
 def test_piped_queries_are_of_the_type_that_options_name(run, files):
