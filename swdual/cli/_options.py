@@ -459,9 +459,9 @@ dbtype_option = option(
     type=click.Choice(["auto", "prot", "nucl"]),
     default="auto",
     show_default=True,
-    help="Type of the sequences in a FASTA file. auto: other options decide, such as --task, or "
-    "the letters: nucleotides if at least 90 % of them are A, C, G, T, U or N, else proteins. A "
-    "swdual database knows its type.",
+    help="Type of the sequences in a FASTA file. auto: other options decide, then the letters: "
+    "nucleotides if at least 90 % of them are A, C, G, T, U or N, else proteins. A swdual "
+    "database knows its type.",
 )
 
 strand_option = option(
