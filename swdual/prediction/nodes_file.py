@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import math
 import os
+from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -150,7 +151,7 @@ def read_cluster(path: str | os.PathLike[str]) -> Cluster:
     if total > MAX_NODES:
         raise InputError(f"has {total:,} nodes, but at most {MAX_NODES:,} can be", file=file)
     names = [kind.name for kind in kinds]
-    twice = next((name for name in names if names.count(name) > 1), None)
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if twice is not None:
         raise InputError(f"two kinds of nodes are called {quote(twice)}; rename one", file=file)
     network = _Table(table.values.get("network", {}), "[network]", file, ("bandwidth", "latency"))

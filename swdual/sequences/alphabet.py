@@ -84,6 +84,11 @@ class Alphabet:
         return bytes(table)
 
     @cached_property
+    def spellings(self) -> bytes:
+        """All bytes that are letters."""
+        return bytes(byte for byte, code in enumerate(self.encoding) if code != INVALID)
+
+    @cached_property
     def decoding(self) -> bytes:
         """256 bytes for `bytes.translate`: the letter of each code ('?' where there is none)."""
         table = self.letters.encode().ljust(LOWER, b"?")

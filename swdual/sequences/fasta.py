@@ -20,7 +20,7 @@ import numpy as np
 
 from swdual.errors import InputError
 from swdual.sequences.alphabet import ALIGNMENT, PROTEIN, Alphabet
-from swdual.sequences.detection import AlphabetDetector, Decision, TypeRule, are_proteins
+from swdual.sequences.detection import AlphabetDetector, Decision, TypeRule
 from swdual.sequences.sequence import Batch, Sequence, decode_header
 from swdual.sequences.stream import (
     CHUNK_BYTES,
@@ -298,7 +298,7 @@ class _Text:
         """Return the error for the first invalid letter."""
         for number, line in enumerate(self.chunk.split(b"\n"), start=self.first_line):
             if not line.lstrip().startswith((b">", b"#")):
-                error = self.validator.invalid_letter(line, number, are_proteins(self.chunk))
+                error = self.validator.invalid_letter(line, number, self.chunk)
                 if error is not None:
                     return error
         raise AssertionError("no invalid letter in this piece")

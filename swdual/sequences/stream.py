@@ -295,7 +295,7 @@ class ChunkReader(io.RawIOBase):
     """A file object with the chunks of a stream as content."""
 
     def __init__(self, chunks: Iterable[bytes]) -> None:
-        self._left = b""
+        self._left = memoryview(b"")
         self._chunks = iter(chunks)
 
     def readable(self) -> bool:
@@ -305,7 +305,7 @@ class ChunkReader(io.RawIOBase):
     def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
         """Fill a buffer with the next bytes; return their number, 0 at the end."""
         if not self._left:
-            self._left = next(self._chunks, b"")
+            self._left = memoryview(next(self._chunks, b""))
         count = min(len(buffer), len(self._left))
         buffer[:count] = self._left[:count]
         self._left = self._left[count:]

@@ -10,6 +10,7 @@ from swdual.errors import InputError
 from swdual.io.text import pluralize, sanitize
 from swdual.runtime.stopping import check_stop
 from swdual.sequences.alphabet import INVALID, PROTEIN, Alphabet
+from swdual.sequences.detection import are_proteins
 from swdual.sequences.sequence import Batch, Sequence, batch_of, decode_header, first_word
 
 OnInvalid = Literal["error", "replace", "skip"]
@@ -81,22 +82,22 @@ class Validator:
                 sequences.append(Sequence(title, codes, self.alphabet))
         return self.count(batch_of(sequences))
 
-    def invalid_letter(self, line: bytes, number: int, proteins: bool = False) -> InputError | None:
+    def invalid_letter(self, line: bytes, number: int, text: bytes = b"") -> InputError | None:
         """Return the error for the first invalid letter in a line of residues, or None.
 
         Parameters
         ----------
         line, number
             The line, and its number in the file.
-        proteins
-            Whether the file looks as if it held proteins.
+        text
+            The part of a FASTA file that the line stands in; only an error looks at it.
         """
         check_stop()
-        codes = line.translate(self.alphabet.encoding)
-        for k, code in enumerate(codes):
-            if code == INVALID and line[k] not in BLANKS:
-                return self._refusal(decode_header(line[k:])[0], number, proteins)
-        return None
+        invalid = line.translate(None, self.alphabet.spellings + BLANKS)
+        if not invalid:
+            return None
+        letter = decode_header(line[line.find(invalid[:1]) :])[0]
+        return self._refusal(letter, number, are_proteins(text))
 
     def _refusal(self, letter: str, line: int, proteins: bool) -> InputError:
         if proteins and self.alphabet.name != PROTEIN.name:
