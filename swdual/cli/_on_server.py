@@ -89,8 +89,8 @@ def search_on_server(
         As `swdual.server.client.search_on_server` documents.
     """
     from swdual.io.output import replace_file
+    from swdual.io.stream import source_name
     from swdual.options import SearchOptions
-    from swdual.sequences.stream import source_name
     from swdual.server import client
     from swdual.server.tokens import read_tokens
 

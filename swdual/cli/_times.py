@@ -6,15 +6,14 @@ import csv
 import io
 import math
 import os
-import sys
-from contextlib import ExitStack
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.io.input import read_lines
+from swdual.io.stream import open_text, source_name
 from swdual.io.text import quote
 
 MAX_TASKS = 10_000_000
@@ -36,20 +35,11 @@ def read_times(path: str | os.PathLike[str]) -> tuple[NDArray[np.float64], NDArr
     InputError
         If it cannot be read, lacks a column, or holds something else than seconds.
     """
-    name = "standard input" if os.fspath(path) == "-" else os.fspath(path)
+    name = source_name(path)
     try:
-        with ExitStack() as files:
-            if os.fspath(path) != "-":
-                raw: IO[bytes] = files.enter_context(open(path, "rb"))
-            elif sys.stdin is None:
-                raise InputError("is closed", file=name)
-            else:
-                raw = sys.stdin.buffer
-            text = io.TextIOWrapper(raw, encoding="utf-8-sig", newline="")
-            files.callback(text.detach)
+        with open_text(path) as raw:
+            text = io.TextIOWrapper(raw, encoding="utf-8", newline="")
             return _columns(csv.reader(read_lines(text, name)), name)
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=name) from error
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"is not CSV: {error}", file=name) from error
 

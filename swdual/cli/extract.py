@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -186,21 +185,14 @@ def _read_words(path: str | None) -> Iterator[str]:
     """
     from swdual.errors import InputError
     from swdual.io.input import read_lines
+    from swdual.io.stream import open_text, source_name
     from swdual.sequences.sequence import first_word
 
     if path is None:
         return
-    name = "standard input" if path == "-" else path
-    try:
-        if path == "-":
-            if sys.stdin is None:
-                raise InputError("is closed", file=name)
-            found = list(read_lines(sys.stdin.buffer, name))
-        else:
-            with open(path, "rb") as stream:
-                found = list(read_lines(stream, name))
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=name) from error
+    name = source_name(path)
+    with open_text(path) as stream:
+        found = list(read_lines(stream, name))
     words = [word for line in found if (word := first_word(line.decode(errors="replace")))]
     if not words:
         raise InputError("has no identifiers", file=name)

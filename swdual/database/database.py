@@ -54,13 +54,13 @@ from swdual.database.validity import (
 )
 from swdual.errors import DatabaseError, InputError, UnknownIdentifier
 from swdual.io import notebook
+from swdual.io.stream import Source
 from swdual.io.text import pluralize, quote, sanitize
 from swdual.io.url import find_path, redact_name
 from swdual.runtime.memory import find_allowance
 from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, LOWER, PROTEIN, Alphabet
 from swdual.sequences.detection import TypeRule
 from swdual.sequences.sequence import Batch, Sequence, Taxids, decode_header, identifiers
-from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
 from swdual.taxonomy.tree import Taxonomy
 

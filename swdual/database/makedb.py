@@ -29,6 +29,7 @@ from swdual.errors import InputError, OutputError
 from swdual.io.file_kind import FileKind, begins_with
 from swdual.io.output import Output, replace_file
 from swdual.io.progress import Bar, progress_bar
+from swdual.io.stream import Source
 from swdual.io.text import pluralize
 from swdual.io.url import is_url, redact_name
 from swdual.runtime.keywords import (
@@ -40,7 +41,6 @@ from swdual.runtime.keywords import (
 from swdual.runtime.memory import find_allowance
 from swdual.sequences.detection import TypeRule
 from swdual.sequences.objects import plain_source
-from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
 from swdual.taxonomy.taxdump import read_taxonomy
 from swdual.taxonomy.taxid_list import parse_taxid

@@ -7,7 +7,7 @@ import os
 import weakref
 from typing import NamedTuple, Protocol
 
-from swdual.sequences.stream import Source
+from swdual.io.stream import Source
 
 
 class FileState(NamedTuple):

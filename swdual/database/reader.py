@@ -15,11 +15,11 @@ from types import ModuleType
 from typing import Any
 
 from swdual import registry
+from swdual.io.stream import Source
 from swdual.io.text import sanitize
 from swdual.io.url import is_url
 from swdual.sequences.alphabet import Alphabet
 from swdual.sequences.sequence import Batch
-from swdual.sequences.stream import Source
 from swdual.sequences.validation import OnInvalid
 
 PACKAGE = "swdual.database.readers"

@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 from swdual.database.layout import MAGIC
 from swdual.database.reader import find_reader, open_other
 from swdual.errors import DatabaseError, InputError
+from swdual.io.foreign import HEAD_BYTES, find_foreign
+from swdual.io.stream import CHUNK_BYTES, Source, source_name
 from swdual.io.url import find_path
 from swdual.sequences.alphabet import ALPHABETS, NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.detection import AlphabetDetector, Decision, TypeRule
 from swdual.sequences.fasta import read_batches
 from swdual.sequences.records import as_sequences, find_alphabet, is_record
 from swdual.sequences.sequence import Batch, Sequence, batch_of
-from swdual.sequences.stream import CHUNK_BYTES, Source, source_name
 from swdual.sequences.validation import OnInvalid
 
 IN_MEMORY = "sequences in memory"
@@ -27,8 +28,9 @@ IN_MEMORY = "sequences in memory"
 
 logger = logging.getLogger("swdual")
 
-_SEQUENCE_STARTS = b">@#; \t\r\n\x1f\x42\xfd\x28"
-"""First bytes of FASTA, FASTQ, comments, blanks, and of gzip, bzip2, xz and zstd streams."""
+_SEQUENCE_STARTS = b">@#;! \t\r\n\x1f\x42\xfd\x28\xef\xff\xfe\0"
+"""First bytes of FASTA, FASTQ, comments, blanks, of gzip, bzip2, xz and zstd streams, and of texts
+in UTF-8, UTF-16 and UTF-32 with byte order marks."""
 
 
 class TypedBatches(NamedTuple):
@@ -72,7 +74,7 @@ def is_database(path: Source) -> bool:
             if not stat.S_ISREG(os.stat(here).st_mode):
                 return os.path.isdir(here)
             with open(here, "rb") as file:
-                head = file.read(len(MAGIC))
+                head = file.read(HEAD_BYTES)
     except OSError as error:
         if here is None:
             raise DatabaseError(
@@ -81,7 +83,9 @@ def is_database(path: Source) -> bool:
         return True
     if not head:
         return Path(path).suffix in (".bin", ".db")
-    return MAGIC.startswith(head) or head[:1] not in _SEQUENCE_STARTS
+    if MAGIC.startswith(head[: len(MAGIC)]):
+        return True
+    return head[:1] not in _SEQUENCE_STARTS and find_foreign(head) is None
 
 
 def _read_head(url: str) -> bytes:

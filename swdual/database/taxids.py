@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import IO
 
@@ -20,16 +20,9 @@ from swdual.database.layout import TAXID_ENDS, TAXIDS, TAXONOMY
 from swdual.database.writing import SectionWriter
 from swdual.errors import InputError
 from swdual.io.progress import progress_bar
+from swdual.io.stream import Source, read_text, source_name
 from swdual.io.text import pluralize, quote
 from swdual.sequences.sequence import Batch, Taxids, decode_header, split_headers
-from swdual.sequences.stream import (
-    ReadFailure,
-    Source,
-    open_source,
-    pieces,
-    read_error,
-    source_name,
-)
 from swdual.taxonomy.tree import Taxonomy
 
 MAX_LINE_BYTES = 1 << 20
@@ -257,8 +250,11 @@ def find_accessions(
     hashes, inverse = np.unique(keys, return_inverse=True)
     found = np.zeros(len(hashes), np.uint32)
     words = line = read = 0
-    with progress_bar("reading taxonomy ids", "MB/s", 1e6, shown=progress) as bar:
-        for text in _whole_lines(table):
+    with (
+        read_text(table) as parts,
+        progress_bar("reading taxonomy ids", "MB/s", 1e6, shown=progress) as bar,
+    ):
+        for text in _whole_lines(parts, source_name(table)):
             start = 0
             if not words:
                 words, start = _count_words(text)
@@ -294,29 +290,22 @@ def _count_words(text: bytes) -> tuple[int, int]:
     return (2 if columns[1:2] == [b"accession.version"] else 1), len(head) + 1
 
 
-def _whole_lines(table: Source) -> Iterator[bytes]:
-    """Yield a table in pieces of whole lines, each with its end.
+def _whole_lines(parts: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """Yield a text in pieces of whole lines, each with its end.
 
     Raises
     ------
     InputError
-        If it cannot be read, or a line is longer than `MAX_LINE_BYTES`.
+        If a line is longer than `MAX_LINE_BYTES`.
     """
     left = b""
-    with open_source(table) as (stream, compression):
-        try:
-            for piece in pieces(stream):
-                text = left + piece
-                end = text.rfind(b"\n") + 1
-                left = text[end:]
-                if len(left) > MAX_LINE_BYTES:
-                    raise InputError(
-                        "has a line longer than 1 MiB; is this the right file?",
-                        file=source_name(table),
-                    )
-                if end:
-                    yield text[:end]
-        except ReadFailure as error:
-            raise read_error(table, compression, 0, error.cause) from error
-        if left:
-            yield left + b"\n"
+    for piece in parts:
+        text = left + piece
+        end = text.rfind(b"\n") + 1
+        left = text[end:]
+        if len(left) > MAX_LINE_BYTES:
+            raise InputError("has a line longer than 1 MiB; is this the right file?", file=name)
+        if end:
+            yield text[:end]
+    if left:
+        yield left + b"\n"

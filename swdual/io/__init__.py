@@ -1,5 +1,7 @@
 """Files, text and progress bars.
 
+``stream``, ``foreign``
+    Opens a file, compressed or not, as bytes or as text; names what is no input.
 ``input``
     Small text files, and the lines of large ones.
 ``journal``

@@ -5,38 +5,40 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import IO, Any, AnyStr
 
 from swdual.errors import InputError
+from swdual.io.stream import read_text
 
 MAX_BYTES = 1 << 20
 
 
 def read_small(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> bytes:
-    """Return the content of a small file.
+    """Return the text of a small file: see `swdual.io.stream.as_text`.
 
     Parameters
     ----------
     path
         The file.
     max_bytes
-        Maximum size of the file.
+        Maximum size of the text.
 
     Raises
     ------
     InputError
-        If the file cannot be read, or is larger.
+        If the file cannot be read, is no text, or is larger.
     """
-    try:
-        with open(path, "rb") as file:
-            content = file.read(max_bytes + 1)
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror or error}", file=path) from error
-    if len(content) > max_bytes:
-        raise InputError(
-            f"is longer than {max_bytes >> 20} MiB; is this the right file?", file=path
-        )
-    return content
+    parts, size = [], 0
+    with read_text(Path(path)) as pieces:  # a path, as "-" would be standard input
+        for part in pieces:
+            parts.append(part)
+            size += len(part)
+            if size > max_bytes:
+                raise InputError(
+                    f"is longer than {max_bytes >> 20} MiB; is this the right file?", file=path
+                )
+    return b"".join(parts)
 
 
 def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -50,7 +52,7 @@ def read_toml(path: str | os.PathLike[str]) -> dict[str, Any]:
     import tomllib
 
     try:
-        return tomllib.loads(read_small(path).decode("utf-8-sig"))
+        return tomllib.loads(read_small(path).decode())
     except InputError:
         raise
     except UnicodeDecodeError as error:

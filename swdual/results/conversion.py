@@ -15,16 +15,17 @@ from swdual.formats._text import parse_names
 from swdual.formats.commented import START
 from swdual.hits.fields import STANDARD
 from swdual.io.output import replace_file, split_compression
-from swdual.results.checks import check_table
-from swdual.results.file_types import TEXT_ENDINGS, choose_format, detect_format
-from swdual.sequences.stream import (
+from swdual.io.stream import (
     ChunkReader,
     InputStream,
     ReadFailure,
     open_source,
+    open_text,
     pieces,
     source_name,
 )
+from swdual.results.checks import check_table
+from swdual.results.file_types import SELF_COMPRESSED, TEXT_ENDINGS, choose_format, detect_format
 
 NAMED_FIELDS = ("tabular", "commented", "csv")
 """Formats whose fields can be given, as a file may not name them."""
@@ -104,8 +105,9 @@ def open_table(source: str | os.PathLike[str], before: str | None = None) -> Ite
     before, names = _split_fields(before)
     told = before or _detect_format(source, "read")
     reader = None if told is None else _load_format(told, "read")
-    with _open(source) as stream:
-        if before is None:
+    opened = _open if full_name(told or "") in SELF_COMPRESSED else open_text
+    with opened(source) as stream:
+        if before is None and opened is open_text:
             start = cast(io.BufferedReader, stream).peek(COMMENT_BYTES)
             if START.match(start):
                 reader = _load_format("commented", "read")
@@ -170,7 +172,7 @@ def _list_formats(verb: str) -> list[str]:
 
 @contextmanager
 def _open(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file, compressed or not."""
+    """Open a file that is no text, compressed or not."""
     with open_source(path) as (stream, compression):
         if compression is None:
             yield cast(IO[bytes], stream)

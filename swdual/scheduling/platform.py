@@ -234,9 +234,7 @@ def _read(path: Path) -> Any:
     if path.suffix == ".toml":
         return read_toml(path)
     try:
-        return json.loads(
-            read_small(path).decode("utf-8-sig"), object_pairs_hook=_reject_duplicates
-        )
+        return json.loads(read_small(path).decode(), object_pairs_hook=_reject_duplicates)
     except InputError:
         raise
     except UnicodeDecodeError as error:

@@ -3,7 +3,7 @@
 ``alphabet``
     Letters and their codes.
 ``stream``, ``detection``
-    Files as pieces, compressed or not; whether they hold proteins or nucleotides.
+    Text as pieces of whole records; whether they hold proteins or nucleotides.
 ``fasta``, ``_parse``, ``validation``
     Records of FASTA and FASTQ files; the kernel that reads them; their errors.
 ``records``, ``objects``

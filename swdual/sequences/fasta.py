@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import logging
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -19,23 +20,19 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, cast
 import numpy as np
 
 from swdual.errors import InputError
+from swdual.io.stream import (
+    CHUNK_BYTES,
+    ChunkReader,
+    ReadFailure,
+    Source,
+    read_text,
+    source_name,
+)
+from swdual.io.text import quote, sanitize
 from swdual.sequences.alphabet import ALIGNMENT, PROTEIN, Alphabet
 from swdual.sequences.detection import AlphabetDetector, Decision, TypeRule
 from swdual.sequences.sequence import Batch, Sequence, decode_header
-from swdual.sequences.stream import (
-    CHUNK_BYTES,
-    ChunkReader,
-    InputStream,
-    ReadFailure,
-    Source,
-    bound_lines,
-    chunks,
-    drain,
-    open_source,
-    pieces,
-    read_error,
-    source_name,
-)
+from swdual.sequences.stream import bound_lines, chunks
 from swdual.sequences.validation import OnInvalid, Validator
 
 if TYPE_CHECKING:
@@ -46,16 +43,28 @@ HEAD_BYTES = 1 << 20
 """The first record must begin within so many bytes; comments and blank lines may precede it."""
 
 PARSING_THREADS = 2
-NOT_SEQUENCES = {
-    b"PK\x03\x04": "is a zip archive (or an office document); unpack it first",
-    b"SWDUALDB": "is a swdual database; the queries come first, then the database",
-    b"\x1f\x9d": "is compressed by 'compress' (.Z); unpack it first, or use gzip",
-    b"7z\xbc\xaf": "is a 7-Zip archive; unpack it first",
-    b"%PDF": "is a PDF document, not a sequence file",
+COMMENTS = (b"#", b";", b"!")
+"""How lines begin that are skipped; the last two are those of Pearson's format."""
+
+PROFILES = {
+    b"# STOCKHOLM": "a multiple alignment (Stockholm); give it with --msa",
+    b"CLUSTAL": "a multiple alignment (Clustal); give it with --msa",
+    b"HMMER3": "a model of HMMER3; give it with --pssm",
+    b"PssmWithParameters": "a PSSM of PSI-BLAST; give it with --pssm",
+    b"Last position-specific": "a PSSM of PSI-BLAST; give it with --pssm",
 }
-"""First bytes of files that users give by mistake, and messages for them."""
+"""How the first line of inputs begins that are no sequences, what they are, and the remedy."""
+
+_PIR = re.compile(rb">(?:P1|F1|DL|DC|RL|RC|N1|N3|XX);")
 
 FASTQ_RECORDS = 10_000
+FASTQ_LINES = 4
+"""Lines of a record."""
+
+SHOWN_BYTES = 60
+"""Bytes of a line that a message shows."""
+
+logger = logging.getLogger("swdual")
 
 
 def read_sequences(
@@ -111,21 +120,10 @@ def read_batches(
     detector = alphabet if isinstance(alphabet, AlphabetDetector) else None
     known = PROTEIN if isinstance(alphabet, AlphabetDetector) else alphabet
     validator = Validator(source_name(source), known, on_invalid)
-    with open_source(source) as (stream, compression):
-        try:
-            for batch in _batches(stream, validator, detector):
-                if len(batch.lengths):
-                    yield batch
-        except ReadFailure as failure:
-            cause = failure.cause
-            raise read_error(source, compression, validator.records, cause) from failure
-        except InputError as error:
-            # A damaged stream may return wrong bytes before it fails. So read on: if it is damaged,
-            # that is the cause of the error in the record.
-            damage = drain(stream) if compression is not None else None
-            if damage is not None:
-                raise read_error(source, compression, validator.records, damage) from error
-            raise
+    with read_text(source, lambda: validator.records) as parts:
+        for batch in _batches(parts, validator, detector):
+            if len(batch.lengths):
+                yield batch
     validator.finish()
 
 
@@ -145,30 +143,32 @@ def look_at_file(source: Source, rule: TypeRule) -> Decision:
         If the file cannot be read, or is neither FASTA nor FASTQ.
     """
     detector = AlphabetDetector(rule)
-    with open_source(source) as (stream, compression):
-        try:
-            kind, parts = _kind(pieces(stream), source_name(source))
-            detector.look(next(parts, b"")[:CHUNK_BYTES], has_qualities=kind == "fastq")
-        except ReadFailure as failure:
-            raise read_error(source, compression, 0, failure.cause) from failure
+    with read_text(source) as parts:
+        kind, _, rest = _kind(parts, source_name(source))
+        detector.look(next(rest, b"")[:CHUNK_BYTES], has_qualities=kind == "fastq")
     assert detector.decision is not None
     return detector.decision
 
 
 def _batches(
-    stream: InputStream, validator: Validator, detector: AlphabetDetector | None
+    parts: Iterator[bytes], validator: Validator, detector: AlphabetDetector | None
 ) -> Iterator[Batch]:
-    kind, parts = _kind(pieces(stream), validator.name)
+    kind, line, parts = _kind(parts, validator.name)
+    head = next(parts, b"")
+    parts = itertools.chain([head], parts)
     if detector is not None:
-        head = next(parts, b"")
         validator.alphabet = detector.look(head[:CHUNK_BYTES], has_qualities=kind == "fastq")
-        parts = itertools.chain([head], parts)
+    if _PIR.match(head):
+        logger.warning(
+            "%s: looks like a PIR file ('>P1;'), whose records have a line of description, which "
+            "is read as residues; write FASTA",
+            sanitize(validator.name),
+        )
     if kind == "fastq":
-        bounded = bound_lines(parts, validator.name)
+        bounded = bound_lines(strip_blank_end(parts), validator.name)
         rest = io.BufferedReader(cast(io.RawIOBase, ChunkReader(bounded)))
-        yield from _fastq_batches(cast(BinaryIO, rest), validator)
+        yield from _fastq_batches(cast(BinaryIO, rest), validator, line)
         return
-    line = 1
     parts = chunks(parts, validator.name)
     for chunk, lines, batch in _parse_ahead(parts, validator.alphabet.encoding):
         if batch is None:
@@ -179,29 +179,27 @@ def _batches(
         line += lines
 
 
-def _refuse_known(start: bytes, name: str) -> None:
-    """Raise an error if the first bytes are those of a known file that holds no sequences."""
-    for magic, what in NOT_SEQUENCES.items():
-        if start.startswith(magic):
-            raise InputError(what, file=name)
-
-
 def _kind(
     parts: Iterator[bytes], name: str
-) -> tuple[Literal["fasta", "fastq", "nothing"], Iterator[bytes]]:
-    """Tell FASTA from FASTQ by the first line with content; also return all parts."""
+) -> tuple[Literal["fasta", "fastq", "nothing"], int, Iterator[bytes]]:
+    """Tell FASTA from FASTQ by the first line with content.
+
+    Also return the number of this line, and the text from there on.
+    """
     seen = b""
     for part in parts:
         seen += part
-        all_parts = itertools.chain([seen], parts)
-        for number, line in enumerate(seen.splitlines(), start=1):
+        begin = 0
+        for number, line in enumerate(seen.split(b"\n"), start=1):
             start = line.strip()
-            if start.startswith(b">"):
-                return "fasta", all_parts
-            if start.startswith(b"@"):
-                return "fastq", all_parts
-            if start and not start.startswith(b"#"):
-                _refuse_known(seen, name)
+            if start.startswith((b">", b"@")):
+                rest = itertools.chain([seen[begin:]], parts)
+                return "fasta" if start.startswith(b">") else "fastq", number, rest
+            for opening, what in PROFILES.items():
+                if start.startswith(opening):
+                    raise InputError(f"is {what}", file=name)
+            begin += len(line) + 1
+            if start and not start.startswith(COMMENTS):
                 content = start[:30].decode("ascii", "backslashreplace")
                 raise InputError(
                     "expected '>' (FASTA) or '@' (FASTQ) at the start of a record, found "
@@ -214,7 +212,7 @@ def _kind(
                 f"no record in the first {HEAD_BYTES >> 20} MiB; is this a sequence file?",
                 file=name,
             )
-    return "nothing", iter(())
+    return "nothing", 1, iter(())
 
 
 def _parse_ahead(
@@ -276,20 +274,35 @@ class _Text:
     def records(self) -> Iterator[tuple[str, bytes]]:
         """Yield titles and residues; '?' stands for a character beyond ASCII.
 
-        Blank lines and lines that begin with "#" are skipped.
+        Blank lines and comments are skipped.
+
+        Raises
+        ------
+        InputError
+            If a line of residues has a ">": the end of the line before a record is missing.
         """
         title: bytes | None = None
         residues: list[bytes] = []
-        for line in self.chunk.split(b"\n"):
+        for number, line in enumerate(self.chunk.split(b"\n"), start=self.first_line):
             content = line.strip()
             if content.startswith(b">"):
                 if title is not None:
                     yield decode_header(title), b"".join(residues)
                 title, residues = content[1:], []
+            elif content.startswith(COMMENTS):
+                continue
+            elif b">" in content:
+                record = decode_header(content[content.index(b">") :][:SHOWN_BYTES])
+                raise InputError(
+                    f"a line end is missing before {quote(record)}: files that were joined? Put "
+                    "the record on a line of its own",
+                    file=self.validator.name,
+                    line=number,
+                )
             elif not content.isascii():
                 text = re.sub(r"[^\x00-\x7f]", "?", decode_header(content))
                 residues.append(text.encode())
-            elif not content.startswith(b"#"):
+            else:
                 residues.append(content)
         if title is not None:
             yield decode_header(title), b"".join(residues)
@@ -297,26 +310,48 @@ class _Text:
     def complain(self) -> InputError:
         """Return the error for the first invalid letter."""
         for number, line in enumerate(self.chunk.split(b"\n"), start=self.first_line):
-            if not line.lstrip().startswith((b">", b"#")):
+            if not line.lstrip().startswith((b">", *COMMENTS)):
                 error = self.validator.invalid_letter(line, number, self.chunk)
                 if error is not None:
                     return error
         raise AssertionError("no invalid letter in this piece")
 
 
-def _fastq_batches(stream: BinaryIO, validator: Validator) -> Iterator[Batch]:
+def strip_blank_end(parts: Iterable[bytes]) -> Iterator[bytes]:
+    """Yield a text of FASTQ without blank lines at its end.
+
+    The last line of a record without residues is blank, too: it is kept.
+    """
+    lines = blank = 0
+    for data in parts:
+        body = data.rstrip(b"\n")
+        if body:
+            # No record has more blank lines than three, so that more of them are an error anyhow.
+            lines += min(blank, FASTQ_LINES)
+            yield b"\n" * min(blank, FASTQ_LINES) + body
+            lines += body.count(b"\n")
+            blank = 0
+        blank += len(data) - len(body)
+    yield b"\n" * (1 + (lines % FASTQ_LINES == 2))
+
+
+def _fastq_batches(stream: BinaryIO, validator: Validator, first_line: int) -> Iterator[Batch]:
     import dnaio
 
     number = 0
     try:
         with dnaio.open(stream, fileformat="fastq") as reader:
             while pairs := _next_records(reader):
-                yield validator.encode(pairs, partial(_complain_fastq, pairs, number, validator))
+                line = first_line + FASTQ_LINES * number
+                yield validator.encode(pairs, partial(_complain_fastq, pairs, line, validator))
                 number += len(pairs)
     except dnaio.FastqFormatError as error:
-        line = None if error.line is None else error.line + 1
+        at = None if error.line is None else error.line + first_line
         raise InputError(
-            f"not a FASTQ file: {error.message}", file=validator.name, line=line
+            f"not a FASTQ file: {error.message}; a record has four lines: if its residues are "
+            "wrapped, 'seqtk seq' joins them",
+            file=validator.name,
+            line=at,
         ) from error
 
 
@@ -332,11 +367,11 @@ def _next_records(reader: Iterable[dnaio.SequenceRecord]) -> list[tuple[str, byt
 
 
 def _complain_fastq(
-    records: list[tuple[str, bytes]], before: int, validator: Validator
+    records: list[tuple[str, bytes]], first_line: int, validator: Validator
 ) -> InputError:
-    """Return the error for the first invalid letter; a record has four lines."""
-    for number, (_, residues) in enumerate(records, start=before):
-        error = validator.invalid_letter(residues, 4 * number + 2)
+    """Return the error for the first invalid letter."""
+    for number, (_, residues) in enumerate(records):
+        error = validator.invalid_letter(residues, first_line + FASTQ_LINES * number + 1)
         if error is not None:
             return error
     raise AssertionError("no invalid letter in these records")

@@ -5,14 +5,13 @@ A line ``>title`` begins a sequence. Lines ``first - last`` follow it, with lett
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from swdual.errors import InputError
+from swdual.io.stream import Source, read_text, source_name
 from swdual.io.text import quote, sanitize
 from swdual.sequences.sequence import decode_header
-from swdual.sequences.stream import ReadFailure, Source, open_source, pieces, read_error
 
 MAX_LINE_BYTES = 1 << 20
 """Bytes of a line of such a file."""
@@ -43,23 +42,24 @@ def read_intervals(source: Source) -> Iterator[MaskedRecord]:
         If it cannot be read, or has other lines.
     """
     record: MaskedRecord | None = None
-    for number, line in enumerate(_lines(source), start=1):
-        text = decode_header(line).strip()
-        if text.startswith(">"):
-            if record is not None:
-                yield record
-            record = MaskedRecord(number, text[1:].strip(), [])
-        elif text:
-            first, dash, last = text.partition(" - ")
-            numbers = all(x.isascii() and x.isdigit() and len(x) < 19 for x in (first, last))
-            if record is None or not dash or not numbers or int(first) > int(last):
-                raise InputError(
-                    f"expected '>' and a title, or an interval such as '3 - 9', found "
-                    f"{quote(text)}; write the file with 'swdual mask -f interval'",
-                    file=os.fspath(source),
-                    line=number,
-                )
-            record.intervals.append((number, int(first), int(last) + 1))
+    with read_text(source) as parts:
+        for number, line in enumerate(_lines(parts, source_name(source)), start=1):
+            text = decode_header(line).strip()
+            if text.startswith(">"):
+                if record is not None:
+                    yield record
+                record = MaskedRecord(number, text[1:].strip(), [])
+            elif text:
+                first, dash, last = text.partition(" - ")
+                numbers = all(x.isascii() and x.isdigit() and len(x) < 19 for x in (first, last))
+                if record is None or not dash or not numbers or int(first) > int(last):
+                    raise InputError(
+                        f"expected '>' and a title, or an interval such as '3 - 9', found "
+                        f"{quote(text)}; write the file with 'swdual mask -f interval'",
+                        file=source_name(source),
+                        line=number,
+                    )
+                record.intervals.append((number, int(first), int(last) + 1))
     if record is not None:
         yield record
 
@@ -81,17 +81,13 @@ def format_intervals(title: str, intervals: Iterable[Sequence[int]]) -> str:
     return "\n".join((f">{sanitize(title, chr(9))}", *lines, ""))
 
 
-def _lines(source: Source) -> Iterator[bytes]:
-    """Yield the lines of a file, compressed or not."""
+def _lines(parts: Iterable[bytes], name: str) -> Iterator[bytes]:
+    """Yield the lines of a text in pieces."""
     held = b""
-    with open_source(source) as (stream, compression):
-        try:
-            for piece in pieces(stream):
-                *lines, held = (held + piece).split(b"\n")
-                yield from lines
-                if len(held) > MAX_LINE_BYTES:
-                    raise InputError("has lines of more than 1 MiB", file=os.fspath(source))
-        except ReadFailure as failure:
-            raise read_error(source, compression, 0, failure.cause) from failure
+    for piece in parts:
+        *lines, held = (held + piece).split(b"\n")
+        yield from lines
+        if len(held) > MAX_LINE_BYTES:
+            raise InputError("has lines of more than 1 MiB", file=name)
     if held:
         yield held

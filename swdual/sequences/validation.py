@@ -18,6 +18,8 @@ OnInvalid = Literal["error", "replace", "skip"]
 
 BLANKS = b" \t\n\v\f\r"
 _SUSPICIOUS_SHARE = 0.2
+_MIN_WORD = 20
+"""Letters of a word at the end of a header line that may be the sequence."""
 
 logger = logging.getLogger("swdual")
 
@@ -43,6 +45,7 @@ class Validator:
         self._residues = self._replaced = self._skipped = 0
         self._shown = sanitize(name)
         self._empty: list[str] = []
+        self._hint = ""
 
     def count(self, batch: Batch) -> Batch:
         """Count well-formed records; return them."""
@@ -76,11 +79,21 @@ class Validator:
                 self._skipped += 1
             elif not codes:
                 self._empty.append(sanitize(first_word(title)))
+                self._look_for_residues(title)
             else:
                 self._replaced += invalid
                 codes = codes.replace(bytes([INVALID]), wildcard)
                 sequences.append(Sequence(title, codes, self.alphabet))
         return self.count(batch_of(sequences))
+
+    def _look_for_residues(self, title: str) -> None:
+        """Keep in mind that the header line of an empty record ends in residues."""
+        word = title.encode().split()[-1]
+        if len(word) >= _MIN_WORD and not word.translate(None, self.alphabet.spellings):
+            self._hint = self._hint or (
+                f"; the header line of {sanitize(first_word(title))!r} ends in {len(word):,} "
+                "letters: is that the sequence? Put it on a line of its own"
+            )
 
     def invalid_letter(self, line: bytes, number: int, text: bytes = b"") -> InputError | None:
         """Return the error for the first invalid letter in a line of residues, or None.
@@ -130,7 +143,8 @@ class Validator:
         if self._empty:
             shown = ", ".join(self._empty[:3]) + (", ..." if len(self._empty) > 3 else "")
             records = pluralize(len(self._empty), "empty record", "empty records")
-            logger.warning("%s: %s left out (%s)", self._shown, records, shown)
+            hint = self._hint if self.records else ""  # else the error has it
+            logger.warning("%s: %s left out (%s)%s", self._shown, records, shown, hint)
         if self._replaced:
             residues = pluralize(self._replaced, "invalid residue", "invalid residues")
             logger.warning("%s: %s replaced", self._shown, residues)
@@ -146,7 +160,8 @@ class Validator:
             )
         if self.records == 0:
             if self._empty:
-                raise InputError("no residues: every record is empty", file=self.name)
+                words = f"no residues: every record is empty{self._hint}"
+                raise InputError(words, file=self.name)
             if self._skipped:
                 raise InputError(
                     f"no sequences left: every record has letters that are not {kind}; "

@@ -22,9 +22,9 @@ from swdual.errors import (
 )
 from swdual.io.output import Output
 from swdual.io.progress import progress_bar
+from swdual.io.stream import Source, read_text
 from swdual.io.text import quote, sanitize
 from swdual.runtime.extras import install_command
-from swdual.sequences.stream import ReadFailure, Source, open_source, pieces, read_error
 from swdual.server.answers import (
     Misfit,
     ToldJob,
@@ -85,12 +85,8 @@ def read_queries(source: Source) -> str:
         If it cannot be read.
     """
     parts: list[bytes] = []
-    with open_source(source) as (stream, compression):
-        try:
-            parts.extend(pieces(stream))
-        except ReadFailure as failure:
-            records = b"".join(parts).count(b"\n>")
-            raise read_error(source, compression, records, failure.cause) from failure
+    with read_text(source, lambda: b"".join(parts).count(b"\n>")) as text:
+        parts.extend(text)
     return b"".join(parts).decode(errors="surrogateescape")
 
 

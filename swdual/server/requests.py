@@ -11,6 +11,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 from swdual.errors import InputError
 from swdual.format import REPORT_ALIGNMENTS, full_name, is_format
 from swdual.hits.taxa import choose_top
+from swdual.io.stream import find_compression
 from swdual.io.text import nearest, quote, sanitize
 from swdual.options import (
     ADJUST,
@@ -26,7 +27,6 @@ from swdual.results.file_types import OutputFormat, choose_format
 from swdual.sequences import matrices
 from swdual.sequences.frames import STRANDS
 from swdual.sequences.scoring import TASKS
-from swdual.sequences.stream import find_compression
 from swdual.server.media_types import negotiate
 
 Schema = dict[str, Any]

@@ -6,9 +6,9 @@ import hashlib
 import hmac
 import os
 from collections.abc import Iterable
-from pathlib import Path
 
 from swdual.errors import InputError
+from swdual.io.input import read_small
 
 VARIABLE = "SWDUAL_TOKEN"
 """The environment variable that holds a token."""
@@ -76,9 +76,7 @@ def read_tokens(path: str | None) -> list[str]:
         text = os.environ.get(VARIABLE, "").strip()
         return [text] if text else []
     try:
-        lines = Path(path).read_text("ascii").splitlines()
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}", file=path) from error
+        lines = read_small(path).decode("ascii").splitlines()
     except UnicodeDecodeError as error:
         raise InputError("is no ASCII text", file=path) from error
     found = [line.strip() for line in lines if line.strip()]

@@ -116,7 +116,7 @@ def test_what_is_no_list_is_refused(run, words, here):
         (["-taxids", "life"], "-taxids has 'life', the name of 2 (domain), 2759 (domain); give"),
         (["-negative_taxids", ""], "-negative_taxids is empty"),
         (["-taxidlist", "ids"], "ids:2: -taxidlist has 'x'"),
-        (["-taxidlist", "none"], "none: cannot be read"),
+        (["-taxidlist", "none"], "none: cannot be opened"),
         (["--taxonomy", "ids"], "ids: is no taxdump"),
     ):
         outcome = run("search", *words, *options)

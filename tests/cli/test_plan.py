@@ -224,7 +224,7 @@ def test_a_file_that_is_no_table_is_refused(refuses, table, data):
 )
 def test_a_table_that_cannot_be_read_is_refused(refuses, name, cause):
     """Exit code 1: the file and the system's reason."""
-    refuses(1, [f"{name}: cannot be read: {cause}"], "plan", "--times", name, *HERE)
+    refuses(1, [f"{name}: cannot be opened: {cause}"], "plan", "--times", name, *HERE)
 
 
 @pytest.mark.parametrize(
@@ -681,8 +681,8 @@ def test_a_file_of_rates_that_cannot_be_read_is_refused(refuses, here):
     """Missing, a folder, or no text."""
     (here / "noise").write_bytes(b"\xff\xfe\x00\x80")
     for name, words in (
-        ("none.json", "none.json: cannot be read: No such file"),
-        ("scratch", "scratch: cannot be read: Is a directory"),
+        ("none.json", "none.json: cannot be opened: No such file"),
+        ("scratch", "scratch: cannot be opened: Is a directory"),
         ("noise", "noise:1: is no JSON"),
     ):
         options = (*CLUSTER[:4], "--rates", name)

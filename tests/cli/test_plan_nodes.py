@@ -127,7 +127,7 @@ def test_few_nodes_can_be_drawn(run, nodes, here):
         (1, "--planner all compares", ("q.fa", "--nodes", "nodes.toml", "--planner", "all")),
         (1, "unknown planner", ("q.fa", "--nodes", "nodes.toml", "--planner", "best")),
         (1, "must end in", ("q.fa", "--nodes", "nodes.toml", "--gantt", "n.jpg")),
-        (1, "none.toml: cannot be read", ("q.fa", "--nodes", "none.toml")),
+        (1, "none.toml: cannot be opened", ("q.fa", "--nodes", "none.toml")),
         (1, "one is given, too", ("q.fa", "t.fa", "--nodes", "nodes.toml")),
     ],
 )

@@ -26,7 +26,7 @@ def database(here):
         (("t.db", "--host", "0.0.0.0"), 1, "--host lets other machines in, which needs a token"),
         (("t.db", "--allow-host", "x.org"), 1, "--allow-host lets other machines in"),
         (("t.db", "--token-file", "q.fa"), 1, "token 1 must have at least 16 printable ASCII"),
-        (("t.db", "--token-file", "none"), 1, "none: cannot be read"),
+        (("t.db", "--token-file", "none"), 1, "none: cannot be opened"),
         (("t.db", "--port", "65536"), 1, "--port"),
         (("t.db", "--max-cells", "many"), 1, "not a size"),
     ],

@@ -668,7 +668,7 @@ def test_a_policy_for_other_jobs_names_the_option_that_makes_them(refuses, trace
         (("--policy", "fcfs,esay"), ["unknown policy 'esay'"]),
         (("--allocator", "continuous"), ["unknown allocator", "contiguous"]),
         (("--platform", "currie"), ["unknown platform 'currie'", "did you mean curie"]),
-        (("--platform", "none.toml"), ["none.toml: cannot be read"]),
+        (("--platform", "none.toml"), ["none.toml: cannot be opened"]),
         (("--platform", "curie", "--processors", "9"), ["excludes"]),
         (("--option", "reserve_dept=2"), ["unknown option", "did you mean reserve_depth"]),
         (("--option", "reserve_depth"), ["write NAME=VALUE"]),

@@ -155,7 +155,7 @@ def test_equal_input_gives_equal_files(here):
 def test_a_failed_build_leaves_nothing(here, monkeypatch, limits):
     """An error in the last record removes everything that was written before it."""
 
-    monkeypatch.setattr("swdual.sequences.stream.CHUNK_BYTES", 50)
+    monkeypatch.setattr("swdual.io.stream.CHUNK_BYTES", 50)
     for name, value in limits.items():
         monkeypatch.setattr(building, name, value)
     (here / "x.fa").write_text("".join(f">{k}\n{'MKV' * 10}\n" for k in range(50)) + ">z\nM1\n")

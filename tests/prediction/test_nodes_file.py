@@ -131,7 +131,7 @@ def test_what_cannot_be_is_refused(write, text, line, message):
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(InputError, match="cannot be read") as caught:
+    with pytest.raises(InputError, match="cannot be opened") as caught:
         read_cluster(tmp_path / "none.toml")
     assert Path(caught.value.file).name == "none.toml"
 

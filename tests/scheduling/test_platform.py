@@ -254,6 +254,6 @@ def test_a_damaged_file_is_refused(write, text, name, line, cause):
 
 def test_a_missing_file_is_named(tmp_path):
     """It cannot be read."""
-    with pytest.raises(InputError, match="cannot be read: No such file") as caught:
+    with pytest.raises(InputError, match="cannot be opened: No such file") as caught:
         Platform.load(tmp_path / "none.toml")
     assert caught.value.file == str(tmp_path / "none.toml")

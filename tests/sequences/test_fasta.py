@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 from support.properties import examples
 
 from swdual.errors import InputError
-from swdual.sequences import fasta, stream
+from swdual.io import stream
+from swdual.sequences import fasta
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.fasta import read_sequences
 from swdual.sequences.validation import Validator
@@ -456,17 +457,16 @@ def test_a_short_line_before_a_header_of_the_right_length_stays_in_the_short_cut
 
 def test_fastq_is_not_read_whole(monkeypatch):
     """The first records are there before the rest of the stream has been asked for."""
-    monkeypatch.setattr(stream, "CHUNK_BYTES", 1000)
     monkeypatch.setattr(fasta, "FASTQ_RECORDS", 10)
     given = []
 
-    class Endless:
-        def read1(self, size):
-            given.append(size)
-            return b"@r\nACDEF\n+\nIIIII\n" * 100
+    def endless():
+        while True:
+            given.append(1)
+            yield b"@r\nACDEF\n+\nIIIII\n" * 100
 
     validator = Validator("x.fq", PROTEIN, "error")
-    batch = next(fasta._batches(Endless(), validator, None))
+    batch = next(fasta._batches(endless(), validator, None))
     assert len(batch.lengths) == 10
     assert len(given) < 1000
 
@@ -499,3 +499,107 @@ def test_invalid_letters_of_a_cased_alphabet_are_found(tmp_path):
     path.write_text(">a\nacgtEFLPQ\n>b\nMKVLAWEFLPQ\n")
     with pytest.raises(InputError, match="the file looks like proteins"):
         list(read_sequences(path, NUCLEOTIDE.cased))
+
+
+BOTH_PARSERS = pytest.mark.parametrize("bulk", [1, NEVER], ids=["compiled", "Python"])
+
+
+@BOTH_PARSERS
+@pytest.mark.parametrize("on_invalid", ["error", "replace", "skip"])
+@pytest.mark.parametrize("before", [b"MKV", b"3546", b"MKV *"])
+def test_a_header_in_a_line_of_residues_is_always_an_error(bulk, on_invalid, before):
+    """The records of files that were joined without a line end between them are never one."""
+    text = b">a\nMKVLAW\n" + before + b">b d\nLAWMKV\n>c\nMKV\n"
+    with pytest.raises(InputError, match="a line end is missing before '>b d'") as caught:
+        read(text, bulk=bulk, on_invalid=on_invalid)
+    assert caught.value.line == 3
+
+
+@BOTH_PARSERS
+def test_a_header_may_have_the_sign_of_headers_in_it(bulk):
+    """As the titles of BLAST databases do."""
+    assert read(b">a >b > c\nMKV\n", bulk=bulk) == [("a >b > c", "MKV")]
+
+
+@BOTH_PARSERS
+@pytest.mark.parametrize("comment", ["#", ";", "!", " ;", "# caf\xe9"])
+def test_comments_are_skipped_wherever_they_are(bulk, comment):
+    """Before the first record, between header and residues, between lines, at the end."""
+    line = f"{comment} comment > no header\n".encode()
+    text = line + b">p ; ! note\n" + line + b"MKV\n" + line + b"LAW\n" + line + b">q\nMKV\n" + line
+    assert read(text, bulk=bulk) == [("p ; ! note", "MKVLAW"), ("q", "MKV")]
+    with pytest.raises(InputError, match="'1' is not") as caught:
+        read(text.replace(b"LAW", b"LA1"), bulk=bulk)
+    assert caught.value.line == 6
+
+
+@pytest.mark.parametrize("letter", [";", "!", "#"])
+def test_a_sign_of_comments_within_a_line_is_no_comment(letter):
+    """It is an invalid letter."""
+    with pytest.raises(InputError, match=f"'{letter}' is not an amino acid letter"):
+        read(f">a\nMKV{letter}LAW\n".encode())
+
+
+@pytest.mark.parametrize("blanks", [b"\n", b"\n\n\n\n\n\n\n", b"\r\n\r\n", b"\r\r"])
+@pytest.mark.parametrize("chunk", [NEVER, 1])
+def test_blank_lines_around_fastq_are_skipped(blanks, chunk):
+    """Before and behind the records; the lines of errors stay right."""
+    text = b"@r1\nACGT\n+\nIIII\n@r2\nGG\n+\nII\n"
+    expected = [("r1", "ACGT"), ("r2", "GG")]
+    assert read(blanks + text + blanks, chunk=chunk, alphabet=NUCLEOTIDE) == expected
+    lines = len(blanks.replace(b"\r\n", b"\n"))
+    for bad, line in ((b"G1", 6), (b"GGG", 8)):
+        with pytest.raises(InputError) as caught:
+            read(blanks + text.replace(b"GG", bad) + blanks, chunk=chunk, alphabet=NUCLEOTIDE)
+        assert caught.value.line == lines + line
+
+
+def test_a_record_of_fastq_without_residues_may_be_the_last(caplog):
+    """Its line of qualities is blank, too."""
+    text = b"@r1\nACGT\n+\nIIII\n@r2\n\n+\n\n"
+    for end in (b"", b"\n", b"\n\n\n"):
+        assert read(text + end, alphabet=NUCLEOTIDE) == [("r1", "ACGT")]
+    assert "1 empty record left out (r2)" in caplog.text
+
+
+def test_wrapped_fastq_is_refused_with_the_remedy():
+    """A record has four lines."""
+    with pytest.raises(
+        InputError, match="if its residues are wrapped, 'seqtk seq' joins"
+    ) as caught:
+        read(b"@r1\nACGTN\nAGCC\n+\nIIIII\nIIII\n")
+    assert caught.value.line == 3
+
+
+@pytest.mark.parametrize("between", ["\t", " ", " of E. coli\t"])
+def test_residues_in_the_header_line_are_seen(caplog, between):
+    """As a spreadsheet writes two columns; a long word in front of residues is none of it."""
+    residues = "MKVLAWGGHERWMKVLAWGGHERW"
+    good = f">b {residues}\nMKV\n"
+    assert read(f">a{between}{residues}\n{good}".encode()) == [(f"b {residues}", "MKV")]
+    hint = "the header line of 'a' ends in 24 letters: is that the sequence?"
+    assert hint in caplog.text
+    with pytest.raises(InputError, match=hint.replace("?", r"\?")):
+        read(f">a{between}{residues}\n".encode())
+
+
+@BOTH_PARSERS
+def test_pir_is_warned_of(caplog, bulk):
+    """Its line of description is read as residues, as BLAST reads it."""
+    assert read(b">P1;CRAB\nALPHA CHAIN\nMKV*\n", bulk=bulk) == [("P1;CRAB", "ALPHACHAINMKV*")]
+    assert "looks like a PIR file" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("head", "words"),
+    [
+        ("# STOCKHOLM 1.0\n\na MKV\n", "is a multiple alignment .* give it with --msa"),
+        ("CLUSTAL W\n\na MKV\n", "give it with --msa"),
+        ("HMMER3/f\nNAME x\n", "is a model of HMMER3; give it with --pssm"),
+        ("PssmWithParameters ::= {\n", "is a PSSM of PSI-BLAST; give it with --pssm"),
+    ],
+)
+def test_inputs_of_other_options_are_named(head, words):
+    """Given where sequences are expected."""
+    with pytest.raises(InputError, match=words):
+        read(head.encode())

@@ -10,10 +10,12 @@ import sys
 import pytest
 
 from swdual.errors import InputError
-from swdual.sequences import fasta, stream
+from swdual.io import stream
+from swdual.io.stream import pieces
+from swdual.sequences import fasta
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.fasta import read_batches, read_sequences
-from swdual.sequences.stream import pieces
+from swdual.sequences.stream import bound_lines
 from swdual.sequences.validation import Validator
 
 if sys.version_info >= (3, 14):
@@ -41,7 +43,7 @@ def bomb(first, letter, blocks):
 @pytest.fixture
 def small(monkeypatch):
     """Bounds that are reached at once, and a count of the bytes that are read."""
-    monkeypatch.setattr(stream, "MAX_RECORD_LENGTH", LIMIT)
+    monkeypatch.setattr("swdual.sequences.stream.MAX_RECORD_LENGTH", LIMIT)
     monkeypatch.setattr(stream, "CHUNK_BYTES", 1 << 16)
     monkeypatch.setattr(stream, "DRAINED_BYTES", LIMIT)
     monkeypatch.setattr(fasta, "HEAD_BYTES", LIMIT)
@@ -52,7 +54,7 @@ def small(monkeypatch):
             read.append(len(part))
             yield part
 
-    monkeypatch.setattr(fasta, "pieces", counted)
+    monkeypatch.setattr(stream, "pieces", counted)
     return read
 
 
@@ -142,13 +144,16 @@ def test_memory_that_is_out_is_no_damage_of_the_file():
 def test_the_separators_of_ascii_end_no_line_and_no_record(tmp_path):
     """Found by fuzzing: ``\\x1c>`` began a record for one parser and not for the other."""
     path = tmp_path / "t.fa"
-    path.write_bytes(b">a\nMKVLAWGGHE\n\x1c>V\nMKV\x1f\n>b\nMKVLA\n")
+    path.write_bytes(b">a\nMKVLAWGGHE\n\x1cMV\nMKV\x1f\n>b\nMKVLA\n")
     found = read_sequences(path, on_invalid="replace")
     assert [(x.title, PROTEIN.decode(x.codes)) for x in found] == [
-        ("a", "MKVLAWGGHEXXVMKVX"),
+        ("a", "MKVLAWGGHEXMVMKVX"),
         ("b", "MKVLA"),
     ]
     with pytest.raises(InputError, match=r"t.fa:3: '\\x1c' is not an amino acid letter"):
+        list(read_sequences(path))
+    path.write_bytes(b">a\nMKVLAWGGHE\n\x1c>V\nMKV\n")
+    with pytest.raises(InputError, match=r"t\.fa:3: a line end is missing before '>V'"):
         list(read_sequences(path))
 
 
@@ -181,5 +186,5 @@ def test_records_of_fastq_are_handed_on_before_they_are_too_many(monkeypatch, tm
 def test_an_endless_stream_of_lines_is_bounded_by_its_own_reader():
     """What is joined again is cut nowhere."""
     parts = [b"ab\ncd", b"ef", b"\n"]
-    assert [*stream.bound_lines(parts, "x")] == parts
+    assert [*bound_lines(parts, "x")] == parts
     assert io.BufferedReader(stream.ChunkReader(parts)).read() == b"ab\ncdef\n"

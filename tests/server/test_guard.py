@@ -134,5 +134,5 @@ def test_tokens_come_from_a_file_or_the_environment(tmp_path, monkeypatch):
     file.write_text("\n")
     with pytest.raises(InputError, match="has no token"):
         read_tokens(str(file))
-    with pytest.raises(InputError, match="cannot be read"):
+    with pytest.raises(InputError, match="cannot be opened"):
         read_tokens(str(tmp_path / "none"))

@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swdual.cli._times import read_times
+from swdual.cli.extract import _read_words
 from swdual.database.taxids import find_accessions
+from swdual.io.input import MAX_BYTES
 from swdual.profiles import Profile, read_profile
 from swdual.results.conversion import open_table
 from swdual.scheduling.platform import Platform
@@ -22,6 +24,7 @@ from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.fasta import read_sequences
 from swdual.sequences.interval_file import read_intervals
 from swdual.sequences.matrices import load
+from swdual.server.tokens import read_tokens
 from swdual.taxonomy.taxid_list import read_taxids
 
 AMINO_ACIDS = "ARNDCQEGHILKMFPSTWYV"
@@ -255,6 +258,20 @@ READERS = [
         lambda path: [column.tolist() for column in read_times(path)],
         lambda n: "cpu,gpu\n" + "1.5,2\n" * n,
         _last("1.5", "x"),
+    ),
+    Reader(
+        "list of ids",
+        ".ids",
+        lambda path: list(_read_words(str(path))),
+        lambda n: "sp|P1|A first\n" * n,
+        _last("first", "x" * MAX_BYTES),
+    ),
+    Reader(
+        "tokens",
+        ".tokens",
+        lambda path: read_tokens(str(path)),
+        lambda n: "0123456789abcdef\n" * n,
+        _last("f", "\xe9"),
     ),
 ]
 """All of them."""

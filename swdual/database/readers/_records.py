@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from swdual.database.mapping import MappedFile
 from swdual.errors import DatabaseError, InputError
+from swdual.io.stream import CHUNK_BYTES
 from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, Alphabet
 from swdual.sequences.sequence import Batch
-from swdual.sequences.stream import CHUNK_BYTES
 from swdual.sequences.validation import BLANKS
 
 BATCH_RECORDS = 1 << 16

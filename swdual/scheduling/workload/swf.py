@@ -1,4 +1,4 @@
-"""The Standard Workload Format, version 2.2: traces read and written, plain and as gzip.
+"""The Standard Workload Format, version 2.2: traces read and written.
 
 A line has 18 numbers and stands for a job; what is not known is -1; lines that begin with ``;``
 are comments, of which those at the top describe the machine (Chapin et al., Benchmarks and
@@ -11,20 +11,18 @@ from __future__ import annotations
 import io
 import os
 import re
-import sys
 import zlib
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import BinaryIO, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from xopen import xopen
 
 from swdual.errors import InputError
 from swdual.io.file_kind import FileKind
-from swdual.io.output import replace_file
+from swdual.io.output import replace_file, split_compression
+from swdual.io.stream import read_text, source_name
 from swdual.runtime.keywords import suggest_names
 from swdual.scheduling.job import seconds
 from swdual.scheduling.workload.cleaning import clean
@@ -32,19 +30,14 @@ from swdual.scheduling.workload.repair import Repairs
 from swdual.scheduling.workload.trace import FIELDS, MAX_VALUE, MEASURED, MISSING, Trace
 from swdual.scheduling.workload.workload import Workload
 
-BLOCK_BYTES = 1 << 20
-"""How much is read at a time, and how long a line and the header may be: memory stays bounded."""
+MAX_LINE_BYTES = 1 << 20
+"""How long a line and the header may be: memory stays bounded."""
 
 MAX_JOBS = 10_000_000
 """A few bytes of gzip may hold any number of lines; these take some 3 GB of memory. The longest log
 of the Parallel Workloads Archive has some nine million."""
 
 WRITTEN_JOBS = 10_000
-
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-"""What some editors write in front of a text."""
-
-GZIP = b"\x1f\x8b"
 
 TIMES = ("submit_time", "run_time", "requested_time")
 """The fields that simulations live by: none of them is negative but for -1, which is not known."""
@@ -72,7 +65,7 @@ def read_swf(
     Parameters
     ----------
     path
-        A file, gzip or not; "-" is standard input.
+        A file, compressed or not; "-" is standard input.
     repairs
         What to do about damage: see `repair.Repairs`, or the name of a rule set.
     processors
@@ -88,15 +81,13 @@ def read_swf(
 
 def read_trace(path: str | os.PathLike[str]) -> Trace:
     """Return the lines of a trace as they stand in the file; see `read_swf`."""
-    name = "standard input" if path == "-" else os.fspath(path)
+    name = source_name(path)
     header: list[str] = []
     values: list[NDArray[np.float64]] = []
     lines: list[NDArray[np.int64]] = []
     jobs = 0
-    with _open(path, name) as stream:
-        for first, block in _read_blocks(stream, name):
-            if first == 1:
-                block = block.removeprefix(BYTE_ORDER_MARK)
+    with read_text(path) as parts:
+        for first, block in _read_blocks(parts, name):
             texts: list[bytes] = []
             numbers: list[int] = []
             for number, text in enumerate(block.split(b"\n"), first):
@@ -107,8 +98,8 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
                     texts.append(text)
                     numbers.append(number)
                 elif not texts and not values:
-                    header.append(text.decode(errors="surrogateescape").rstrip("\r"))
-            if sum(map(len, header)) > BLOCK_BYTES:
+                    header.append(text.decode(errors="surrogateescape"))
+            if sum(map(len, header)) > MAX_LINE_BYTES:
                 raise InputError("the comments at the top do not end; is this a trace?", file=name)
             jobs += len(texts)
             if jobs > MAX_JOBS:
@@ -118,7 +109,7 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
                 lines.append(np.array(numbers, np.int64))
     if not jobs:
         raise InputError("has no job lines; is this a trace of the right format?", file=name)
-    called = Path(name).name.removesuffix(".gz").removesuffix(".swf")
+    called = Path(split_compression(name)[0]).name.removesuffix(".swf")
     return Trace(np.concatenate(values), tuple(header), called, name, np.concatenate(lines))
 
 
@@ -152,45 +143,19 @@ def write_swf(jobs: Trace | Workload, path: str | os.PathLike[str], *, force: bo
             stream.write(packer.flush())
 
 
-@contextmanager
-def _open(path: str | os.PathLike[str], name: str) -> Iterator[BinaryIO]:
-    """Open a file, through gzip if its first bytes say so."""
-    with ExitStack() as files:
-        try:
-            if path == "-":
-                if sys.stdin is None:
-                    raise InputError("is closed", file=name)
-                raw = cast(io.BufferedReader, sys.stdin.buffer)
-            else:
-                raw = files.enter_context(open(path, "rb"))
-            packed = raw.peek(2).startswith(GZIP)
-        except OSError as error:
-            raise InputError(f"cannot be read: {error.strerror or error}", file=name) from error
-        yield files.enter_context(xopen(raw, "rb", format="gz", threads=0)) if packed else raw
-
-
-def _read_blocks(stream: BinaryIO, name: str) -> Iterator[tuple[int, bytes]]:
-    """Cut a stream into blocks of whole lines; each comes with the number of its first line."""
+def _read_blocks(parts: Iterable[bytes], name: str) -> Iterator[tuple[int, bytes]]:
+    """Cut a text into blocks of whole lines; each comes with the number of its first line."""
     first, rest = 1, b""
-    while True:
-        try:
-            data = stream.read(BLOCK_BYTES)
-        except Exception as error:  # each library for gzip has errors of its own
-            raise InputError(
-                f"cannot be read beyond line {first} ({error}); copy or download it again",
-                file=name,
-            ) from error
-        if not data:
-            break
+    for data in parts:
         cut = data.rfind(b"\n") + 1
-        if not cut and len(rest) + len(data) > BLOCK_BYTES:
-            raise InputError("the line does not end; is this a trace?", file=name, line=first)
         if cut:
             block = rest + data[:cut]
             yield first, block
             first += block.count(b"\n")
             rest = b""
         rest += data[cut:]
+        if len(rest) > MAX_LINE_BYTES:
+            raise InputError("the line does not end; is this a trace?", file=name, line=first)
     if rest:
         yield first, rest
 

@@ -16,7 +16,8 @@ from unittest.mock import patch
 
 from fuzz.target import explained, listening, pick, stored
 
-from swdual.sequences import fasta, stream
+from swdual.io import stream
+from swdual.sequences import fasta
 from swdual.sequences.alphabet import ALPHABETS, INVALID
 from swdual.sequences.fasta import read_batches
 
@@ -31,6 +32,7 @@ SIZES = ((4 << 20, 1 << 16, 1 << 20), (64, 16, 0), (1, 1, 0), (7, 5, 1 << 20), (
 """Bytes of a chunk and of a read, and from how many on the compiled parser takes over."""
 
 WHITE = b" \t\v\f\r\n"
+COMMENTS = (b"#", b";", b"!")
 
 
 def target(data):
@@ -73,15 +75,17 @@ def expected(text, alphabet, mode):
     """Return titles and codes of plain FASTA by its definition; None if it is something else."""
     if text.startswith((b"\x1f\x8b", b"BZh", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd")):
         return None
+    if b"\0" in text or b"\xef\xbb\xbf" in text or text.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return None
     lines = [line.strip(WHITE) for line in re.split(rb"\r\n|\r|\n", text)]
-    first = next((line for line in lines if line and not line.startswith(b"#")), b"")
+    first = next((line for line in lines if line and not line.startswith(COMMENTS)), b"")
     if not first.startswith(b">"):
         return None
     found = []
     for line in lines:
         if line.startswith(b">"):
             found.append((decoded(line[1:].strip(WHITE)), []))
-        elif not line.startswith(b"#") and line:
+        elif not line.startswith(COMMENTS) and line:
             found[-1][1].append(decoded(line))
     result = []
     unknown = bytes([alphabet.letters.index(alphabet.wildcard)])
@@ -117,6 +121,12 @@ def seeds():
         b">a one\ttab\r\nMKV\r\n\r\nLAW\r\n>\r\nGG\r",
         b">a\rMKV\r>b\rGG",
         b" # comment\n\n >a\n M K V\n",
+        b";old\n!old\n>a ;b\nMKV\n; note\nLAW\n",
+        b"\xef\xbb\xbf>a\nMKV\n\xef\xbb\xbf>b\nGG\n\0>c\nAA\n\0",
+        b"\xff\xfe" + ">a\nMKV\n".encode("utf-16-le"),
+        b">a\nMKV>b\nGG\n",
+        b"\n\n" + fastq + b"\n\n",
+        b">P1;A\nTITLE\nMKV*\n",
         b">a\nMK-V.A\n",
         b">a\nMK1V@\n>b\nMKV\n",
         b">a\nMK\xc3\xa9V\n>b \xff\nM\x00KV\n",

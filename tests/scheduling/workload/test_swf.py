@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swdual.errors import InputError, OutputError
+from swdual.io import stream
 from swdual.scheduling.workload import swf
 from swdual.scheduling.workload.swf import read_swf, read_trace, write_swf
 from swdual.scheduling.workload.trace import FIELDS, MAX_VALUE, MEASURED, Trace
@@ -198,13 +199,11 @@ def test_a_malformed_line_is_named(line, cause, tmp_path):
 
 
 def test_a_byte_order_mark_may_stand_in_front():
-    """Of jobs and of comments, but nowhere else."""
+    """Of jobs and of comments, also where files were joined."""
     mark = b"\xef\xbb\xbf"
     assert trace_in(mark + GOOD.encode())["run_time"].tolist() == [60]
     assert trace_in(mark + b"; MaxProcs: 9\n" + GOOD.encode()).machine_processors == 9
-    with pytest.raises(InputError, match="field 1") as caught:
-        trace_in(GOOD.encode() + b"\n" + mark + GOOD.encode())
-    assert caught.value.line == 2
+    assert len(trace_in(GOOD.encode() + b"\n" + mark + GOOD.encode())) == 2
 
 
 def test_what_cannot_be_shown_of_a_file_name_is_replaced_in_that_of_the_workload(tmp_path):
@@ -220,7 +219,8 @@ def test_the_first_of_bad_lines_is_named_across_blocks(monkeypatch):
     content = "".join(f"{GOOD.replace('60', str(i))}\n" for i in range(1, 50))
     bad = content.replace(" 37 ", " x ").replace(" 45 ", " y ")
     for size in (60, 100, 1000, 1 << 20):
-        monkeypatch.setattr(swf, "BLOCK_BYTES", size)
+        monkeypatch.setattr(stream, "CHUNK_BYTES", size)
+        monkeypatch.setattr(stream, "READ_BYTES", size)
         trace = trace_in(content)
         assert trace["run_time"].tolist() == list(range(1, 50))
         assert trace.lines.tolist() == list(range(1, 50))
@@ -241,7 +241,7 @@ def test_the_first_of_bad_lines_is_named_across_blocks(monkeypatch):
 )
 def test_what_does_not_end_is_given_up(content, cause, monkeypatch):
     """Lines, headers and files that are far too long are refused before they fill the memory."""
-    monkeypatch.setattr(swf, "BLOCK_BYTES", 1000)
+    monkeypatch.setattr(swf, "MAX_LINE_BYTES", 1000)
     monkeypatch.setattr(swf, "MAX_JOBS", 30)
     with pytest.raises(InputError, match=cause):
         trace_in(content)
@@ -253,14 +253,14 @@ def test_a_damaged_gzip_file_is_refused(tmp_path):
     packed = gzip.compress("".join(f"{GOOD} \n" * 2000).encode())
     for content in (packed[:-20], packed[:40], packed[:60] + b"\xff" * 30 + packed[90:]):
         path.write_bytes(content)
-        with pytest.raises(InputError, match=r"cannot be read beyond line \d+"):
+        with pytest.raises(InputError, match=r"(truncated|corrupt) gzip stream"):
             read_trace(path)
 
 
 def test_a_file_that_is_not_there_is_an_input_error(tmp_path):
     """So is a folder."""
     for path in (tmp_path / "none.swf", tmp_path):
-        with pytest.raises(InputError, match="cannot be read"):
+        with pytest.raises(InputError, match="cannot be opened"):
             read_trace(path)
 
 
