@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from swdual.errors import InputError
-from swdual.io.text import pluralize, sanitize
+from swdual.io.text import pluralize, quote, sanitize
 from swdual.runtime.stopping import check_stop
 from swdual.sequences.alphabet import INVALID, PROTEIN, Alphabet
 from swdual.sequences.detection import are_proteins
@@ -91,7 +91,7 @@ class Validator:
         word = title.encode().split()[-1]
         if len(word) >= _MIN_WORD and not word.translate(None, self.alphabet.spellings):
             self._hint = self._hint or (
-                f"; the header line of {sanitize(first_word(title))!r} ends in {len(word):,} "
+                f"; the header line of {quote(first_word(title))} ends in {len(word):,} "
                 "letters: is that the sequence? Put it on a line of its own"
             )
 

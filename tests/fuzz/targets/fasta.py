@@ -86,6 +86,8 @@ def expected(text, alphabet, mode):
         if line.startswith(b">"):
             found.append((decoded(line[1:].strip(WHITE)), []))
         elif not line.startswith(COMMENTS) and line:
+            if b">" in line:
+                return None
             found[-1][1].append(decoded(line))
     result = []
     unknown = bytes([alphabet.letters.index(alphabet.wildcard)])
