@@ -41,6 +41,9 @@ WINDOW = {int(zstd.DecompressionParameter.window_log_max): 27}
 DRAINED_BYTES = 1 << 30
 """After an error in a record, so many bytes are read on to find out if the stream is damaged."""
 
+MAX_NUL_BYTES = 1 << 24
+"""NUL that is left out in one place at most: a device or a bomb may have it without end."""
+
 _MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
 _COMPRESSION = {"gz": "gzip", "bz2": "bzip2", "xz": "xz", "zst": "zstd"}
 
@@ -277,7 +280,7 @@ def as_text(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
     InputError
         If it is a known kind of file that is no input, or is in no encoding that is read.
     """
-    return _clean(_decode(parts, name))
+    return _clean(_decode(parts, name), name)
 
 
 def _decode(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
@@ -320,9 +323,9 @@ def _decode(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
         ) from error
 
 
-def _clean(parts: Iterator[bytes]) -> Iterator[bytes]:
+def _clean(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
     """Yield a text with ``\\n`` line ends, without byte order marks and NUL in front of lines."""
-    last, held = b"\n", b""
+    last, held, silent = b"\n", b"", 0
     for part in parts:
         text, held = held + part, b""
         if text.endswith(b"\r"):
@@ -338,12 +341,39 @@ def _clean(parts: Iterator[bytes]) -> Iterator[bytes]:
             elif text.endswith(b"\0"):
                 text, held = text.rstrip(b"\0"), b"\0" + held
             text = text[1:]
+        silent = 0 if text else silent + len(part)
+        if silent > MAX_NUL_BYTES:
+            raise InputError(
+                f"has more than {MAX_NUL_BYTES >> 20} MiB of NUL; copy or download the file again",
+                file=name,
+            )
         if text:
             yield text
             last = text[-1:]
     rest = held.lstrip(b"\0").replace(b"\r", b"\n")
     if rest:
         yield rest
+
+
+@contextmanager
+def _explain_failures(
+    source: Source, records: Callable[[], int] | None = None
+) -> Iterator[tuple[InputStream, str | None]]:
+    """Open a source: see `open_source`; a damaged stream becomes an `InputError`."""
+    with open_source(source) as (stream, compression):
+        try:
+            yield stream, compression
+        except ReadFailure as failure:
+            count = records and records()
+            raise read_error(source, compression, failure.cause, count) from failure
+        except InputError as error:
+            # A damaged stream may return wrong bytes before it fails. So read on: if it is damaged,
+            # that is the cause of the error in the text.
+            damage = drain(stream) if compression is not None else None
+            if damage is not None:
+                count = records and records()
+                raise read_error(source, compression, damage, count) from error
+            raise
 
 
 @contextmanager
@@ -366,25 +396,30 @@ def read_text(
     InputError
         If it cannot be read, or is no text.
     """
-    with open_source(source) as (stream, compression):
-        try:
-            yield as_text(pieces(stream), source_name(source))
-        except ReadFailure as failure:
-            count = records and records()
-            raise read_error(source, compression, failure.cause, count) from failure
-        except InputError as error:
-            # A damaged stream may return wrong bytes before it fails. So read on: if it is damaged,
-            # that is the cause of the error in the text.
-            damage = drain(stream) if compression is not None else None
-            if damage is not None:
-                count = records and records()
-                raise read_error(source, compression, damage, count) from error
-            raise
+    with _explain_failures(source, records) as (stream, _):
+        yield as_text(pieces(stream), source_name(source))
 
 
 @contextmanager
 def open_text(source: Source) -> Iterator[IO[bytes]]:
     """Open the text of a file as a file: see `read_text`."""
     with read_text(source) as parts:
-        content = ChunkReader(filter(None, parts))  # an empty piece would be the end
-        yield cast(IO[bytes], io.BufferedReader(cast(io.RawIOBase, content), BUFFER_BYTES))
+        yield _as_file(parts)
+
+
+@contextmanager
+def open_bytes(source: Source) -> Iterator[IO[bytes]]:
+    """Open what is no text as a file, decompressed.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read.
+    """
+    with _explain_failures(source) as (stream, compression):
+        yield cast(IO[bytes], stream) if compression is None else _as_file(pieces(stream))
+
+
+def _as_file(parts: Iterable[bytes]) -> IO[bytes]:
+    content = ChunkReader(filter(None, parts))  # an empty piece would be the end
+    return cast(IO[bytes], io.BufferedReader(cast(io.RawIOBase, content), BUFFER_BYTES))

@@ -6,7 +6,7 @@ import io
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import IO, cast
+from typing import cast
 
 from swdual import registry
 from swdual.errors import InputError
@@ -15,15 +15,7 @@ from swdual.formats._text import parse_names
 from swdual.formats.commented import START
 from swdual.hits.fields import STANDARD
 from swdual.io.output import replace_file, split_compression
-from swdual.io.stream import (
-    ChunkReader,
-    InputStream,
-    ReadFailure,
-    open_source,
-    open_text,
-    pieces,
-    source_name,
-)
+from swdual.io.stream import open_bytes, open_text
 from swdual.results.checks import check_table
 from swdual.results.file_types import SELF_COMPRESSED, TEXT_ENDINGS, choose_format, detect_format
 
@@ -105,7 +97,7 @@ def open_table(source: str | os.PathLike[str], before: str | None = None) -> Ite
     before, names = _split_fields(before)
     told = before or _detect_format(source, "read")
     reader = None if told is None else _load_format(told, "read")
-    opened = _open if full_name(told or "") in SELF_COMPRESSED else open_text
+    opened = open_bytes if full_name(told or "") in SELF_COMPRESSED else open_text
     with opened(source) as stream:
         if before is None and opened is open_text:
             start = cast(io.BufferedReader, stream).peek(COMMENT_BYTES)
@@ -168,25 +160,3 @@ def _list_formats(verb: str) -> list[str]:
     package = "swdual.formats"
     names = registry.available(package)
     return [name for name in names if hasattr(registry.load(package, name), f"{verb}_table")]
-
-
-@contextmanager
-def _open(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file that is no text, compressed or not."""
-    with open_source(path) as (stream, compression):
-        if compression is None:
-            yield cast(IO[bytes], stream)
-        else:
-            content = ChunkReader(_content(stream, source_name(path), compression))
-            yield cast(IO[bytes], io.BufferedReader(content, 1 << 20))
-
-
-def _content(stream: InputStream, name: str, compression: str) -> Iterator[bytes]:
-    """Yield the content of a compressed stream."""
-    try:
-        yield from filter(None, pieces(stream))  # an empty piece would be the end
-    except ReadFailure as error:
-        raise InputError(
-            f"damaged .{compression} file ({error.cause}); copy it again, or make it again",
-            file=name,
-        ) from error

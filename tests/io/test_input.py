@@ -68,11 +68,9 @@ def test_a_terabyte_is_refused_at_once(tmp_path, name, read):
     with path.open("wb") as file:
         file.write(b"cpu,gpu\n" if name == "times.csv" else b"")
         file.truncate(1 << 40)
-    with pytest.raises(InputError) as failure:
+    with pytest.raises(InputError, match="has more than 16 MiB of NUL") as failure:
         read(path)
     assert failure.value.file == str(path)
-    words = str(failure.value)
-    assert any(text in words for text in ("is longer than", "is too long", "does not end"))
 
 
 def test_a_table_of_too_many_tasks_is_refused(monkeypatch, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import io
+import itertools
 import lzma
 import sys
 import tarfile
@@ -179,6 +180,10 @@ def test_a_text_that_was_joined_has_marks_and_nul_between_its_parts(readers_resu
 
 
 def test_nul_without_end_takes_no_memory():
-    """Within a line it is one fault, however long."""
+    """Within a line it is one fault, however long; without end it is refused."""
     parts = [b"A", *[bytes(1 << 16)] * 100, b"B\n"]
     assert b"".join(as_text(iter(parts), "x")) == b"A\0B\n"
+    for start in (b"A", b"A\n"):
+        endless = itertools.chain([start], itertools.repeat(bytes(1 << 20)))
+        with pytest.raises(InputError, match="has more than 16 MiB of NUL"):
+            list(as_text(endless, "x"))

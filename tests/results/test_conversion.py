@@ -370,7 +370,9 @@ def test_a_damaged_compressed_table_is_refused(folder, tmp_path, compression):
     data = whole.read_bytes()
     for size in (len(data) // 4, len(data) * 3 // 4, len(data) - 1):
         whole.write_bytes(data[:size])
-        with pytest.raises(InputError, match=f"damaged .{compression} file"):
+        with pytest.raises(
+            InputError, match=r"truncated \w+ stream .* copy or download the file again"
+        ):
             convert(whole, tmp_path / "y.tsv")
         assert os.listdir(tmp_path) == [whole.name]
 
