@@ -21,6 +21,7 @@ from swdual.database.translation import translate_database
 from swdual.errors import InputError
 from swdual.hits.search_parameters import SearchParameters
 from swdual.io.progress import progress_bar
+from swdual.io.stream import CHUNK_BYTES
 from swdual.io.text import pluralize
 from swdual.masking.mask import BLAST_PREFIX, FILE, STORED, STORED_MASKS, Mask, parse_mask
 from swdual.master.later_targets import LaterTargets, require_all_pairs
@@ -49,7 +50,6 @@ from swdual.sequences.objects import plain_source
 from swdual.sequences.records import as_sequences, find_alphabet
 from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme, find_task
 from swdual.sequences.sequence import Sequence
-from swdual.sequences.stream import CHUNK_BYTES
 from swdual.sequences.translation import CODON
 from swdual.sequences.validation import OnInvalid
 from swdual.statistics.karlin_altschul import require_negative_mean

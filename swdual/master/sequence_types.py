@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from swdual.errors import InputError
+from swdual.io.stream import CHUNK_BYTES
 from swdual.io.url import is_url
 from swdual.options import SearchOptions
 from swdual.profiles.query import list_profiles
@@ -16,7 +17,6 @@ from swdual.sequences.detection import Decision, TypeRule
 from swdual.sequences.fasta import look_at_file
 from swdual.sequences.records import as_sequences, find_alphabet, is_record
 from swdual.sequences.scoring import find_task
-from swdual.sequences.stream import CHUNK_BYTES
 
 
 def make_database_rule(options: SearchOptions, queries: Any) -> TypeRule:
