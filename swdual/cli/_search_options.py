@@ -206,6 +206,7 @@ def read_target_lists(options: dict[str, Any]) -> None:
     InputError
         If a file cannot be read, or holds something else.
     """
+    from swdual.database.id_list import read_id_list
     from swdual.taxonomy.taxid_list import read_taxids
 
     for name, file in (("taxids", "taxidlist"), ("not_taxids", "not_taxidlist")):
@@ -215,30 +216,7 @@ def read_target_lists(options: dict[str, Any]) -> None:
             options[name] = [*listed, *read_taxids(path, file)]
     for name in ("target_ids", "not_target_ids"):
         if options[name] is not None:
-            options[name] = _read_ids(options[name])
-
-
-def _read_ids(path: str) -> tuple[str, ...]:
-    """Return the identifiers of a file.
-
-    Raises
-    ------
-    InputError
-        If it cannot be read, or holds none.
-    """
-    from swdual.database.id_list import MAX_LIST_BYTES, read_identifiers
-    from swdual.errors import InputError
-    from swdual.profiles.text import read_text
-
-    text = read_text(path, MAX_LIST_BYTES)
-    if text.startswith("\0"):
-        raise InputError(
-            "is a binary list of blastdb_aliastool; give the text that it was made from", file=path
-        )
-    found = tuple(read_identifiers(text.splitlines()))
-    if not found:
-        raise InputError("holds no identifier; write one a line", file=path)
-    return found
+            options[name] = read_id_list(options[name])
 
 
 target_mask_options = combine(

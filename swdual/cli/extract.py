@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -62,7 +62,7 @@ class _Range(click.ParamType[object]):
     blast="-entry-batch",
     type=click.Path(allow_dash=True, dir_okay=False),
     metavar="FILE",
-    help='File with one identifier in each line (its first word); "-" is standard input.',
+    help="File with one identifier in each line (its first word); '-' is standard input.",
 )
 @option("--entry", blast="-entry", hidden=True, help="Identifiers, separated by commas.")
 @option("--all", "everything", is_flag=True, help="All records, in the order of the input.")
@@ -133,6 +133,7 @@ def command(
     if everything == bool(names or ids):
         raise click.UsageError("Give identifiers, or --ids FILE, or --all by itself.")
     from swdual.database.database import Database
+    from swdual.database.id_list import read_id_list
     from swdual.errors import InputError
     from swdual.io.file_kind import FASTA, TABLE
     from swdual.io.output import Utf8, replace_file
@@ -144,7 +145,7 @@ def command(
         if everything:
             chosen, failures = range(len(database)), []
         else:
-            chosen, errors = database.select([*names, *_read_words(ids)])
+            chosen, errors = database.select([*names, *(read_id_list(ids) if ids else ())])
             failures = [str(error) for error in errors.values()]
         if chosen:
             with replace_file(
@@ -173,30 +174,6 @@ def command(
         if len(failures) > MAX_NAMED:
             missing.add_note(f"{len(failures):,} records were not written, these are the first")
         raise missing
-
-
-def _read_words(path: str | None) -> Iterator[str]:
-    """Yield the first word of each line of a file, if there is one.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read, or has no words.
-    """
-    from swdual.errors import InputError
-    from swdual.io.input import read_lines
-    from swdual.io.stream import open_text, source_name
-    from swdual.sequences.sequence import first_word
-
-    if path is None:
-        return
-    name = source_name(path)
-    with open_text(path) as stream:
-        found = list(read_lines(stream, name))
-    words = [word for line in found if (word := first_word(line.decode(errors="replace")))]
-    if not words:
-        raise InputError("has no identifiers", file=name)
-    yield from words
 
 
 def _cut(record: Sequence, part: tuple[int, int | None] | None, strand: str) -> Sequence:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from swdual.errors import InputError
+from swdual.io.input import read_lines
+from swdual.io.stream import Source, open_text, source_name
 from swdual.io.text import quote
-
-MAX_LIST_BYTES = 1 << 30
-"""The longest list in a file."""
 
 IdentifierList = str | Iterable[str]
 """Identifiers: a text with blanks or line ends between them, or an iterable."""
@@ -41,12 +40,34 @@ def parse_identifiers(given: IdentifierList, option: str) -> tuple[str, ...]:
     return words
 
 
-def read_identifiers(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the identifier of each line of a file: its first word.
+def read_id_list(source: Source) -> tuple[str, ...]:
+    """Return the identifiers of a file, one of each line.
+
+    Parameters
+    ----------
+    source
+        The file; "-" is standard input.
+
+    Raises
+    ------
+    InputError
+        If it cannot be read, or holds none.
+    """
+    name = source_name(source)
+    with open_text(source) as stream:
+        lines = (line.decode(errors="replace") for line in read_lines(stream, name))
+        found = tuple(find_identifiers(lines))
+    if not found:
+        raise InputError("holds no identifier; write one a line", file=name)
+    return found
+
+
+def find_identifiers(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the identifier of each line: its first word.
 
     As in BLAST, empty lines and those that begin with ``#`` have none, and ``>`` is left out.
 
-    >>> [*read_identifiers(["# mine", ">P01008 Antithrombin", "", "P02232"])]
+    >>> [*find_identifiers(["# mine", ">P01008 Antithrombin", "", "P02232"])]
     ['P01008', 'P02232']
     """
     for line in lines:

@@ -49,6 +49,11 @@ _TABLE = (
         "a DIAMOND database",
         "the queries come first, then the database",
     ),
+    (
+        rb"\0.{4}\0{4}.{4}\0{4}",
+        "a binary list of blastdb_aliastool",
+        "give the text that it was made from",
+    ),
     (rb"BAM\x01", "a BAM file", _READS),
     (rb"CRAM[\x02\x03]", "a CRAM file", _READS),
     (rb"@(HD\tVN|SQ\tSN|RG\tID|PG\tID):", "a SAM file", _READS),

@@ -14,7 +14,9 @@ from swdual.io.stream import read_text
 MAX_BYTES = 1 << 20
 
 
-def read_small(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> bytes:
+def read_small(
+    path: str | os.PathLike[str], max_bytes: int = MAX_BYTES, *, nul_separates: bool = False
+) -> bytes:
     """Return the text of a small file: see `swdual.io.stream.as_text`.
 
     Parameters
@@ -23,6 +25,8 @@ def read_small(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> byte
         The file.
     max_bytes
         Maximum size of the text.
+    nul_separates
+        See `swdual.io.stream.as_text`.
 
     Raises
     ------
@@ -30,7 +34,8 @@ def read_small(path: str | os.PathLike[str], max_bytes: int = MAX_BYTES) -> byte
         If the file cannot be read, is no text, or is larger.
     """
     parts, size = [], 0
-    with read_text(Path(path)) as pieces:  # a path, as "-" would be standard input
+    # A path, as "-" would be standard input.
+    with read_text(Path(path), nul_separates=nul_separates) as pieces:
         for part in pieces:
             parts.append(part)
             size += len(part)

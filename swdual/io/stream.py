@@ -61,6 +61,8 @@ _BARE_UTF16 = re.compile(rb"([\t-~]\0){4}|(\0[\t-~]){4}")
 _LINE_STARTS = re.compile(rb"\n(?:\xef\xbb\xbf|\0+)+")
 """Byte order marks of UTF-8 and NUL in front of lines."""
 
+_MARKS = re.compile(rb"\n(?:\xef\xbb\xbf)+")
+
 
 class InputStream(Protocol):
     """An open file, compressed or not."""
@@ -264,7 +266,7 @@ class ChunkReader(io.RawIOBase):
         return count
 
 
-def as_text(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
+def as_text(parts: Iterator[bytes], name: str, *, nul_separates: bool = False) -> Iterator[bytes]:
     """Yield the text in the bytes of a stream, in UTF-8, with ``\\n`` line ends.
 
     UTF-16 and UTF-32 are decoded. Byte order marks and NUL in front of lines are left out, and NUL
@@ -274,13 +276,15 @@ def as_text(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
     ----------
     parts, name
         The bytes, in order, and the name of the file, for messages.
+    nul_separates
+        Whether NUL within the text has a meaning, and stays.
 
     Raises
     ------
     InputError
         If it is a known kind of file that is no input, or is in no encoding that is read.
     """
-    return _clean(_decode(parts, name), name)
+    return _clean(_decode(parts, name), name, _MARKS if nul_separates else _LINE_STARTS)
 
 
 def _decode(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
@@ -323,8 +327,8 @@ def _decode(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
         ) from error
 
 
-def _clean(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Yield a text with ``\\n`` line ends, without byte order marks and NUL in front of lines."""
+def _clean(parts: Iterator[bytes], name: str, left_out: re.Pattern[bytes]) -> Iterator[bytes]:
+    """Yield a text with ``\\n`` line ends, without what is left out at the beginning of lines."""
     last, held, silent = b"\n", b"", 0
     for part in parts:
         text, held = held + part, b""
@@ -333,7 +337,7 @@ def _clean(parts: Iterator[bytes], name: str) -> Iterator[bytes]:
         if b"\r" in text:
             text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
         if b"\0" in text or b"\xef" in text:
-            text = _LINE_STARTS.sub(b"\n", last + text)
+            text = left_out.sub(b"\n", last + text)
             # What may be the beginning of a mark, and NUL that may be the end, wait for more.
             mark = next((x for x in (b"\xef\xbb", b"\xef") if text.endswith(b"\n" + x)), b"")
             if mark and not held:
@@ -378,7 +382,7 @@ def _explain_failures(
 
 @contextmanager
 def read_text(
-    source: Source, records: Callable[[], int] | None = None
+    source: Source, records: Callable[[], int] | None = None, *, nul_separates: bool = False
 ) -> Iterator[Iterator[bytes]]:
     """Open a file, and yield the pieces of its text: see `as_text`.
 
@@ -390,6 +394,8 @@ def read_text(
         The file.
     records
         Returns the number of records that were read, for messages.
+    nul_separates
+        See `as_text`.
 
     Raises
     ------
@@ -397,7 +403,7 @@ def read_text(
         If it cannot be read, or is no text.
     """
     with _explain_failures(source, records) as (stream, _):
-        yield as_text(pieces(stream), source_name(source))
+        yield as_text(pieces(stream), source_name(source), nul_separates=nul_separates)
 
 
 @contextmanager

@@ -85,7 +85,7 @@ def read_msa(path: str | os.PathLike[str], master: int = 1) -> Msa:
         If the file cannot be read, is in no such format, has several alignments or that of a
         complex, has no such sequence, or its rows are of different lengths.
     """
-    entries = _ENTRY_END.split(read_text(path, MAX_MSA_BYTES).replace("\r\n", "\n"))
+    entries = _ENTRY_END.split(read_text(path, MAX_MSA_BYTES, nul_separates=True))
     lines = "\n".join(entries).split("\n")
     heads = (line for line in lines if line.strip() and not _is_comment(line))
     head = next(heads, "")

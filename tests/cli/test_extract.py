@@ -252,5 +252,5 @@ def test_what_else_blastdbcmd_does_has_another_command(refuses, db):
 def test_a_file_without_identifiers_is_no_list(refuses, run, db, here):
     """Nothing is not everything, and no silent success."""
     (here / "none").write_text("\n")
-    refuses(1, ["none: has no identifiers"], "extract", db, "--ids", "none")
-    assert "standard input: has no identifiers" in run("extract", db, "--ids", "-", stdin=b"").err
+    refuses(1, ["none: holds no identifier"], "extract", db, "--ids", "none")
+    assert "standard input: holds no identifier" in run("extract", db, "--ids", "-", stdin=b"").err

@@ -96,7 +96,8 @@ def test_identifiers_are_read_from_a_file(run, words, here, name, command):
 
 def test_what_is_no_list_of_identifiers_is_refused(refuses, words, here):
     (here / "empty").write_text("# none\n")
-    (here / "binary").write_bytes(b"\x00l\x00\x00t1")
+    sizes = (0).to_bytes(1), (32).to_bytes(8, "little"), (1).to_bytes(8, "little")
+    (here / "binary").write_bytes(b"".join(sizes) + b"\x00\x03ids\x00\x00\x00\x00\x02t1")
     (here / "other").write_text("t7\n")
     for file, told in (
         ("none", "none: cannot be opened"),

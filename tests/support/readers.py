@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from swdual.cli._times import read_times
-from swdual.cli.extract import _read_words
+from swdual.database.id_list import read_id_list
 from swdual.database.taxids import find_accessions
 from swdual.io.input import MAX_BYTES
 from swdual.profiles import Profile, read_profile
@@ -262,7 +262,7 @@ READERS = [
     Reader(
         "list of ids",
         ".ids",
-        lambda path: list(_read_words(str(path))),
+        lambda path: list(read_id_list(str(path))),
         lambda n: "sp|P1|A first\n" * n,
         _last("first", "x" * MAX_BYTES),
     ),
