@@ -42,12 +42,12 @@ _TABLE = (
     (
         rb"SWDUALDB|SWDUALSH",
         "a swdual database",
-        "the queries come first, then the database",
+        "in a search the queries come first, then the database; elsewhere give FASTA",
     ),
     (
         rb"\x6d\x18\xee\x15\xa4\xf8\x4a\x02",
         "a DIAMOND database",
-        "the queries come first, then the database",
+        "in a search the queries come first, then the database; elsewhere give FASTA",
     ),
     (
         rb"\0.{4}\0{4}.{4}\0{4}",

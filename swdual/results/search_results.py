@@ -53,6 +53,9 @@ if TYPE_CHECKING:
 SINGLE_SCORES = 15
 """Up to so many different scores, a plot shows a bar for each instead of a histogram."""
 
+MAX_LINEAR_COUNT = 20
+"""Up to so many hits or targets of a bar, the axis of a plot is linear; else it is logarithmic."""
+
 SHOWN_QUERIES, SHOWN_HITS, SHOWN_HITS_EACH = 20, 20, 3
 """A notebook shows so many queries, so many hits in all, and at least so many of each query."""
 
@@ -449,7 +452,10 @@ class SearchResults:
             else:
                 ax.hist(np.repeat(values, counts), bins="auto", color="#4c78a8")
             ax.set_xlabel("bit score" if known else "raw score")
-        ax.set_yscale("symlog", linthresh=1)
+        if ax.dataLim.y1 > MAX_LINEAR_COUNT:
+            ax.set_yscale("symlog", linthresh=1)
+        else:
+            ax.yaxis.get_major_locator().set_params(integer=True)
         ax.set_ylim(bottom=0)
         ax.set_ylabel("targets" if isinstance(statistics, Fit) else "hits")
         ax.set_title(f"{query.query.id}: {len(query):,} hits")

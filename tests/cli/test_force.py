@@ -365,3 +365,17 @@ def test_the_part_file_is_beside_the_file_that_a_link_leads_to(inputs, monkeypat
         stream.write(b"x")
         assert os.listdir(inputs / "disk") == [".hits.tsv.part"]
     assert os.listdir(inputs / "disk") == ["hits.tsv"]
+
+
+def test_messages_are_appended_to_no_input(run, here):
+    """To another file they are, whatever it holds; a link to an input is that input."""
+    before = (here / "q.fa").read_bytes()
+    (here / "link").symlink_to("q.fa")
+    (here / "notes").write_text("mine\n")
+    for file in ("q.fa", "link"):
+        outcome = run("search", "q.fa", "t.fa", "--log", file)
+        assert outcome.code == 6
+        assert f"{file}: is also an input; append the messages to another file" in outcome.err
+        assert (here / "q.fa").read_bytes() == before
+    assert run("search", "q.fa", "t.fa", "--log", "notes").code == 0
+    assert (here / "notes").read_text().startswith("mine\n2")

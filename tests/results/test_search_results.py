@@ -683,6 +683,8 @@ def test_scores_are_drawn(evaluated, results):
     assert len(few) == 1
     assert few[0].get_xdata().tolist() == sorted({*evaluated[3].bits.tolist()})
     assert sum(few[0].get_ydata()) == len(evaluated[3])
+    assert drawn.get_yscale() == "linear"
+    assert all(tick == int(tick) for tick in drawn.get_yticks())
     assert results.plot_scores(0, ax=drawn) is drawn
     assert drawn.get_xlabel() == "raw score"
     pyplot.close("all")
