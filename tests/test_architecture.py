@@ -72,7 +72,7 @@ OWNERS = {
         *("hits/query_result.py", "alignment/alignment.py"),
     },
     "starlette": {f"server/{name}.py" for name in ("app", "guard", "problems")},
-    "uvicorn": {"server/service.py"},
+    "uvicorn": {"server/connections.py", "server/service.py"},
     "httpx": {"server/client.py"},
     "dnaio": {"sequences/fasta.py"},
     "click": {path for path in FILES if path.startswith("cli/")},

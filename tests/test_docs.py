@@ -15,6 +15,7 @@ from swdual.format import SYNONYMS
 from swdual.results.file_types import ENDINGS
 
 OTHERS = {"--swipe", "--keep", "--local-directory", "--seq-id-mode", "--cov-mode", "--cluster-mode"}
+OTHERS |= {"--format-mode", "--unal"}
 """Options of other programs that pages name without a command before them."""
 
 

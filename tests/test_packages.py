@@ -36,7 +36,7 @@ DATA = ROOT / "data"
 FILES = {
     "search": {
         *("--query", "--db", "--pssm", "--msa", "--msa-master", "--ignore-msa-master"),
-        *("--taxonomy", "--taxidlist", "--not-taxidlist"),
+        *("--taxonomy", "--taxidlist", "--not-taxidlist", "--target-ids", "--not-target-ids"),
     },
     "makedb": {
         *("--in", "--db", "--mask-file", "--force", "--shards", "--taxid-map", "--taxonomy"),

@@ -179,7 +179,8 @@ def _policies() -> Iterator[str]:
             values = f" ({', '.join(about.choices)})" if about.choices else ""
             yield from _item("", f"    --option {option}={about.default}{values}", 8)
             yield from _wrap(about.help, "        ")
-    yield "\nA policy may also be a Python file of your own: swdual simulate --policy mine.py"
+    yield ""
+    yield from _wrap("A policy may also be a Python file: swdual simulate --policy mine.py", "")
 
 
 def _allocators() -> Iterator[str]:

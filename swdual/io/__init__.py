@@ -6,8 +6,8 @@
     Small text files, and the lines of large ones.
 ``journal``
     A file of records that survives a killed process.
-``output``
-    Files that appear under their name only when they are complete.
+``output``, ``file_kind``
+    Files that appear under their name only when they are complete; which files they may replace.
 ``progress``
     Progress bars.
 ``url``, ``remote``

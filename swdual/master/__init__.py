@@ -2,8 +2,8 @@
 
 ``search``, ``run``
     One search, from its inputs to its results; these on their way into a format.
-``inputs``
-    Reads queries, database and scoring scheme.
+``inputs``, ``sequence_types``
+    Reads queries, database and scoring scheme; what options say about the types of sequences.
 ``selection``
     The targets of some organisms, or of a list.
 ``translation``

@@ -4,6 +4,6 @@
     The results of all queries, as objects and as data frames.
 ``file_types``
     The format of an output file: by its name, or as the user chooses.
-``conversion``
-    Converts tables of hits from one format to another.
+``conversion``, ``checks``
+    Converts tables of hits from one format to another; checks the tables of other programs.
 """

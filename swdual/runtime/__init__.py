@@ -10,6 +10,8 @@
     Numba with the settings of this project.
 ``native_code``, ``codegen``, ``native``
     Native code of kernels and its cache files; makes it by Numba; calls it without Numba.
+``stopping``
+    Lets long work look whether it is to stop.
 ``keywords``
     Functions that pass keyword arguments on show them in their help.
 """

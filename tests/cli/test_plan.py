@@ -357,19 +357,21 @@ def test_an_unknown_planner_is_answered_with_those_that_exist(
 
 
 @pytest.mark.parametrize(
-    "arguments",
+    ("arguments", "missing"),
     [
-        (),
-        ("q.fa",),
-        ("q.fa", "t.fa", "t.fa"),
-        ("q.fa", "t.fa", "--times", "times.csv"),
-        ("q.fa", "--times", "times.csv"),
+        (
+            (),
+            "There are no queries and no database: name a file of queries and a database; or",
+        ),
+        (("q.fa",), "There is no database: name it after the queries, or with -d; or give --times"),
+        (("q.fa", "t.fa", "t.fa"), "t.fa: one file of queries and one database are enough"),
+        (("q.fa", "t.fa", "--times", "times.csv"), "--times FILE takes the place of queries and"),
+        (("q.fa", "--times", "times.csv"), "--times FILE takes the place of queries and database"),
     ],
 )
-def test_files_or_times_must_be_named(refuses, table, arguments):
+def test_files_or_times_must_be_named(refuses, table, arguments, missing):
     """No files, three, or both kinds of input: exit code 1, and what is needed."""
-    words = ["Usage: swdual plan", "one file of queries and one database, or --times FILE"]
-    refuses(1, words, "plan", *arguments, *HERE)
+    refuses(1, ["Usage: swdual plan", missing], "plan", *arguments, *HERE)
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_an_interrupted_search_goes_on_to_the_same_bytes(run, profile, here, mon
         (["none.asn", "cannot be opened"], ["--pssm", "none.asn", "t.fa"]),
         (["--pssm takes the place of queries"], ["--pssm", "q.asn", "q.fa", "t.fa"]),
         (["--pssm takes the place of queries"], ["--pssm", "q.asn", "-q", "q.fa", "-d", "t.fa"]),
-        (["one database"], ["--pssm", "q.asn"]),
+        (["There is no database"], ["--pssm", "q.asn"]),
         (["a profile scores proteins"], ["--pssm", "q.asn", "genes.fa"]),
         (["--comp-based-stats", "0"], ["--pssm", "q.asn", "t.fa", "--comp-based-stats", "2"]),
         (["--mask", "leave it out"], ["--pssm", "q.asn", "t.fa", "--mask", "seg"]),
@@ -142,7 +142,7 @@ def test_a_multiple_alignment_is_a_query(run, alignment, arguments, options):
         (["--pssm and --msa exclude each other"], ["--pssm", "q.asn", "--msa", "m.fa", "f.fa"]),
         (["--msa takes the place of queries"], ["--msa", "m.fa", "q.fa", "f.fa"]),
         (["--msa takes the place of queries"], ["--msa", "m.fa", "-q", "q.fa", "-d", "f.fa"]),
-        (["one database"], ["--msa", "m.fa"]),
+        (["There is no database"], ["--msa", "m.fa"]),
         (["--msa-master needs", "--msa FILE"], ["q.fa", "f.fa", "--msa-master", "2"]),
         (["-ignore_msa_master needs"], ["q.fa", "f.fa", "-ignore_msa_master"]),
         (

@@ -166,13 +166,13 @@ def test_existing_files_are_refused_before_the_search(refuses, here, unsearched,
     refuses(6, words, *SEARCH, "-o", "hits.tsv", option, "old.svg", *other)
 
 
-@pytest.mark.parametrize("option", ["--trace", "--gantt"])
-def test_existing_files_are_replaced_by_force(run, here, option):
+@pytest.mark.parametrize(("option", "name"), [("--trace", "old.json"), ("--gantt", "old.svg")])
+def test_existing_files_are_replaced_by_force(run, here, option, name):
     """As the output is."""
     pytest.importorskip("matplotlib")
-    (here / "old.svg").write_text("precious")
-    assert run(*SEARCH, option, "old.svg", "--force").code == 0
-    assert "precious" not in (here / "old.svg").read_text()
+    (here / name).write_text("precious")
+    assert run(*SEARCH, option, name, "--force").code == 0
+    assert "precious" not in (here / name).read_text()
 
 
 @pytest.mark.parametrize("name", ["g.gif", "g", "-", "", ".svg"])

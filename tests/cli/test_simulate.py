@@ -682,7 +682,7 @@ def test_a_policy_for_other_jobs_names_the_option_that_makes_them(refuses, trace
         (("--slowdown-bound", "0"), ["must be above 0 s, not 0"]),
         (("--slowdown-bound", "-1"), ["must be above 0 s, not -1"]),
         (("--weeks", "1", "--start", "nan"), ["--start nan: write seconds"]),
-        (("--weeks", "3"), ["t.swf: --weeks 3: ", "ask for fewer"]),
+        (("--weeks", "3"), ["t.swf: --weeks 3: ", "ask for less"]),
         (("--sample", "4"), ["t.swf: cannot draw 4 of the 3 jobs"]),
         (("--processors", "9"), ["t.swf:3: job 2 ", "(1 such job)", "--repair too_wide=drop"]),
         (("--reserve-depth", "some"), ["reserve_depth cannot be 'some'"]),

@@ -115,8 +115,8 @@ def same(tmp_path, alone):
             assert result.log_evalues.tobytes() == other.log_evalues.tobytes()
             assert result.bits.tobytes() == other.bits.tobytes()
         formats = FORMATS if align else ("6 qseqid sseqid score bitscore evalue", "10 qseqid score")
-        for outfmt in formats:
-            paths = tmp_path / "found", tmp_path / "expected"
+        for number, outfmt in enumerate(formats):
+            paths = tmp_path / f"found{number}", tmp_path / f"expected{number}"
             for path, results in zip(paths, (found, expected), strict=True):
                 results.write(path, outfmt, force=True)
             assert paths[0].read_bytes() == paths[1].read_bytes()

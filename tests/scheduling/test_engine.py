@@ -221,7 +221,7 @@ def test_what_is_no_workload_is_named():
         for use in (lambda jobs: simulate(jobs, 4), lambda jobs: campaign.run(jobs, 4, "fcfs")):
             with pytest.raises(InputError, match=f"{type(wrong).__name__} is no workload; give"):
                 use(wrong)
-    with pytest.raises(InputError, match=r"missing\.swf: cannot be read"):
+    with pytest.raises(InputError, match=r"missing\.swf: cannot be opened"):
         simulate("missing.swf", 4)
 
 
