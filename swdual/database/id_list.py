@@ -31,6 +31,11 @@ def parse_identifiers(given: IdentifierList, option: str) -> tuple[str, ...]:
     >>> parse_identifiers("P01008 P02232", "target_ids")
     ('P01008', 'P02232')
     """
+    if not isinstance(given, Iterable):
+        raise InputError(
+            f"`{option}` is {quote(repr(given))}, but it must be identifiers: a text with blanks "
+            "between them, or an iterable"
+        )
     words = tuple(dict.fromkeys(given.split() if isinstance(given, str) else given))
     for word in words:
         if not isinstance(word, str):

@@ -10,7 +10,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from swdual.database.layout import MAGIC
+from swdual.database.layout import MAGIC, SHARD_MAGIC
 from swdual.database.reader import find_reader, open_other
 from swdual.errors import DatabaseError, InputError
 from swdual.io.foreign import HEAD_BYTES, find_foreign
@@ -83,7 +83,7 @@ def is_database(path: Source) -> bool:
         return True
     if not head:
         return Path(path).suffix in (".bin", ".db")
-    if MAGIC.startswith(head[: len(MAGIC)]):
+    if any(magic.startswith(head[: len(magic)]) for magic in (MAGIC, SHARD_MAGIC)):
         return True
     return head[:1] not in _SEQUENCE_STARTS and find_foreign(head) is None
 

@@ -238,7 +238,7 @@ def test_rounds_start_from_a_multiple_alignment(run, family):
 @pytest.mark.parametrize(
     ("words", "arguments"),
     [
-        (["one database"], ["one.fa"]),
+        (["There is no database"], ["one.fa"]),
         (["-seg", "leave it out"], ["-seg", "yes"]),
         (["--stats none"], ["--stats", "none"]),
         (["--inclusion", "x>0"], ["--inclusion", "0"]),

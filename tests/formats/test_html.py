@@ -286,7 +286,7 @@ def test_organisms_are_a_column(tmp_path):
         assert columns["organism"] == expected
     assert "organism" not in Page(written(search(QUERY, {"t": QUERY}))).block("query-0")["columns"]
     chosen = search({"q": QUERY}, targets, taxonomy=dump, taxids=[2])
-    assert "targets of 2; E-values of these targets" in written(chosen)
+    assert "of 2; E-values of these targets" in written(chosen)
     (group,) = group_rows(rows_of("qseqid sseqid staxids ssciname", ("q", "t", "9606", "Homo")), 5)
     assert group.data["columns"]["organism"] == ["Homo"]
 

@@ -159,3 +159,9 @@ def test_blastp_finds_the_same(case, tmp_path, option):
     best = {line.split("\t")[1]: line for line in reversed(theirs)}
     assert len(best) >= 3
     assert {*best.values()} <= {*own}
+
+
+def test_what_is_no_list_of_identifiers_is_refused():
+    for given, told in ((3, "is 3, but it must be identifiers"), ([3], "an identifier is text")):
+        with pytest.raises(InputError, match=f"`target_ids` .*{told}"):
+            SearchOptions(target_ids=given)
