@@ -162,6 +162,6 @@ def test_blastp_finds_the_same(case, tmp_path, option):
 
 
 def test_what_is_no_list_of_identifiers_is_refused():
-    for given, told in ((3, "is 3, but it must be identifiers"), ([3], "an identifier is text")):
-        with pytest.raises(InputError, match=f"`target_ids` .*{told}"):
+    for given, told in ((3, "is '3', but it must be"), ([3], "has '3', but an identifier is")):
+        with pytest.raises(InputError, match=f"`target_ids` {told}"):
             SearchOptions(target_ids=given)
