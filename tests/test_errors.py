@@ -39,7 +39,7 @@ CELLS = {
     ),
     "a trace that is missing": (
         "from swdual.scheduling import simulate\nsimulate('missing.swf', 4)",
-        "InputError: missing.swf: cannot be read: No such file or directory (line 2 of this "
+        "InputError: missing.swf: cannot be opened: No such file or directory (line 2 of this "
         "cell)\n",
     ),
     "an option that is misspelt": (

@@ -48,13 +48,13 @@ WRITERS: dict[str, Callable[[PositionScores], Iterator[str]]] = {
 }
 """What yields the lines of each format."""
 
+_BEGINS = begins_with(asn1.OPENING.encode(), ascii_pssm.OPENING.encode())
+
 KINDS = {
-    "asn": FileKind(
-        "a profile in ASN.1", (".asn", ".asn1", ".chk"), begins_with(asn1.OPENING.encode())
-    ),
-    "pssm": FileKind("an ASCII PSSM", (".pssm",), begins_with(ascii_pssm.OPENING.encode())),
+    "asn": FileKind("a profile in ASN.1", (".asn", ".asn1", ".chk"), _BEGINS),
+    "pssm": FileKind("an ASCII PSSM", (".pssm",), _BEGINS),
 }
-"""The kind of files of each format."""
+"""The kind of files of each format; one may replace the other."""
 
 
 def write_scores(

@@ -67,7 +67,7 @@ def test_bases_are_aligned_on_both_strands(run):
         (["standard input"], ["-", "-"]),
         (["none.fa", "No such file"], ["none.fa", "MKV"]),
         (["No such file"], ["MKV", "none.fa"]),
-        (["unknown format '9'"], ["MKV", "MKV", "-f", "9"]),
+        (["lacks BLAST's format 9"], ["MKV", "MKV", "-f", "9"]),
         (["--gapopen is -1"], ["MKV", "MKV", "--gapopen", "-1"]),
         (["5/1", "--stats none"], ["MKV", "MKV", "--gapopen", "5", "--stats", "table"]),
     ],

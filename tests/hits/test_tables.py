@@ -175,6 +175,8 @@ def test_arrow_tells_where_it_comes_from(cases):
         "residues": 720,
         "taxids": None,
         "not_taxids": None,
+        "target_ids": None,
+        "not_target_ids": None,
         "comp_based_stats": 2,
         "adjust": "candidates",
     }

@@ -39,6 +39,9 @@ WORDS = (
 PERCENTAGES = ("pident", "ppos", "qcovhsp", "qcovs", "qcovus", "scovhsp")
 COUNTS = ("length", "nident", "mismatch", "positive", "gapopen", "gaps", "score", "evalue")
 
+WHOLE = re.compile(r"input\.\w+: (the name does not tell the format|is |has more)")
+"""How messages about a file as a whole begin, which name no line."""
+
 
 def target(data):
     """Convert a table, and read it as an audit does."""
@@ -62,7 +65,7 @@ def target(data):
     assert refused == unwritten
     assert count == again
     if refused:
-        whole = path.suffix == ".json" or "the name does not tell the format" in refused
+        whole = path.suffix == ".json" or WHOLE.search(refused)
         place = r"input\.\w+(:[0-9]+|, object [0-9]+)?: " if whole else r"input\.\w+:[0-9]+: "
         assert re.search(place, refused), refused
         no_ids = unread and "an audit needs the identifiers" in unread
