@@ -50,7 +50,7 @@ _TABLE = (
         "in a search the queries come first, then the database; elsewhere give FASTA",
     ),
     (
-        rb"\0.{4}\0{4}.{4}\0{4}",
+        rb"\0(?!\0{8}).{4}\0{4}(?!\0{8}).{4}\0{4}",
         "a binary list of blastdb_aliastool",
         "give the text that it was made from",
     ),

@@ -95,10 +95,11 @@ def test_fields_of_blast_have_an_answer(refuses, arguments, words):
     refuses(1, [words], "search", "q.fa", "t.fa", *arguments)
 
 
-def test_two_databases_are_not_one(refuses):
-    """BLAST takes several in one word; the message says how to join them."""
-    words = ["a search takes one", "swdual makedb t.fa q.fa NEW.db"]
-    refuses(2, words, "search", "-query", "q.fa", "-db", "t.fa q.fa")
+def test_two_databases_of_swdual_are_not_joined(refuses, run):
+    """BLAST takes several in one word; the message says how to join these."""
+    assert run("makedb", "t.fa", "t.db").code == 0
+    words = ["t.db: is a database of swdual", "'swdual makedb FILE... NEW.db'"]
+    refuses(1, words, "search", "-query", "q.fa", "-db", "t.db q.fa")
 
 
 def test_the_last_line_counts_what_was_adjusted(run):
