@@ -504,7 +504,7 @@ def _collect_results(run: Search) -> SearchResults:
     with run.keep_journal():
         results = list(run.results())
     timing = run.timing(time.perf_counter() - started)
-    return SearchResults(results, run.params, timing, run.facts())
+    return SearchResults(results, run.params, timing, run.facts(), run.files)
 
 
 def _iterate_results(run: Search) -> Iterator[QueryResult]:

@@ -349,7 +349,7 @@ def _collect(
         for result in run.results()
     ]
     timing = run.timing(time.perf_counter() - started)
-    return SearchResults(results, run.params, timing, run.facts())
+    return SearchResults(results, run.params, timing, run.facts(), run.files)
 
 
 def _name_targets(result: QueryResult, limit: float) -> Included:

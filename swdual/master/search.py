@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from swdual.database.database import Database
+from swdual.database.reader import list_files
 from swdual.hits.query_result import QueryResult
 from swdual.hits.search_parameters import SearchParameters
 from swdual.io.progress import Bar, progress_bar
@@ -43,7 +44,7 @@ class Search:
     Parameters
     ----------
     queries, database
-        As for `swdual.search`; None as the queries: all pairs of the database's sequences.
+        As for `swdual.search`; `ALL_PAIRS` as the queries: those of the database's sequences.
     options
         All options of the search.
     executor
@@ -71,6 +72,7 @@ class Search:
     ) -> None:
         self.options = options
         self._sources = queries, database
+        self.files = [*list_files(queries), *list_files(getattr(database, "location", database))]
         self._executor = ThreadExecutor() if executor is None else executor
         self._rules = rules or {}
         self._after = after

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass
 from functools import cached_property
@@ -33,6 +33,7 @@ from swdual.hits.sparse import collect_scores
 from swdual.io import notebook
 from swdual.io.file_kind import FASTA
 from swdual.io.output import Output, Utf8, replace_file
+from swdual.io.stream import Source
 from swdual.io.text import pluralize
 from swdual.planning.timing import Timing
 from swdual.results.file_types import choose_format
@@ -106,6 +107,8 @@ class SearchResults:
         Duration, plans, and activities of workers.
     stats
         Basis of the E-values: method, lambda, K, H, residues, sequences.
+    files
+        The files that were searched with and in: no output replaces them.
     """
 
     report_alignments = REPORT_ALIGNMENTS
@@ -116,8 +119,10 @@ class SearchResults:
         params: SearchParameters,
         timing: Timing,
         stats: Mapping[str, str | int | float],
+        files: Iterable[Source] = (),
     ) -> None:
         self._queries = queries
+        self._files = tuple(files)
         self.params = params
         self.timing = timing
         self.stats = dict(stats)
@@ -226,7 +231,7 @@ class SearchResults:
         return np.concatenate(parts) if parts else np.empty(0, kind)
 
     def _with(self, queries: list[QueryResult]) -> SearchResults:
-        part = SearchResults(queries, self.params, self.timing, self.stats)
+        part = SearchResults(queries, self.params, self.timing, self.stats, self._files)
         part.found = self.found
         return part
 
@@ -268,7 +273,7 @@ class SearchResults:
             If the file cannot be written.
         """
         written: set[int] = set()
-        with replace_file(path, FASTA, force=force, compress=True) as stream:
+        with replace_file(path, FASTA, force=force, inputs=self._files, compress=True) as stream:
             text = Utf8(stream)
             for result in self:
                 for hit in result.iter_hits():
@@ -305,7 +310,9 @@ class SearchResults:
             written.
         """
         chosen = choose_format(path, None if outfmt is None else str(outfmt), header)
-        with replace_file(path, chosen.kind, force=force, compress=True) as stream:
+        with replace_file(
+            path, chosen.kind, force=force, inputs=self._files, compress=True
+        ) as stream:
             chosen.format.write(self, stream, chosen.fields, header=chosen.header)
 
     def report(self, *, alignments: int = REPORT_ALIGNMENTS, height: int = 800) -> Report:
@@ -433,6 +440,8 @@ class SearchResults:
             Where to draw; by default a new figure.
         """
         pyplot = import_extra("matplotlib.pyplot", "plot", "drawing needs matplotlib")
+        from matplotlib.ticker import MaxNLocator
+
         query = self[number]
         if ax is None:
             _, ax = pyplot.subplots(figsize=(6, 3.5), layout="constrained")
@@ -455,7 +464,7 @@ class SearchResults:
         if ax.dataLim.y1 > MAX_LINEAR_COUNT:
             ax.set_yscale("symlog", linthresh=1)
         else:
-            ax.yaxis.get_major_locator().set_params(integer=True)
+            ax.yaxis.set_major_locator(MaxNLocator(integer=True))
         ax.set_ylim(bottom=0)
         ax.set_ylabel("targets" if isinstance(statistics, Fit) else "hits")
         ax.set_title(f"{query.query.id}: {len(query):,} hits")

@@ -9,6 +9,7 @@ import pytest
 
 import swdual
 from swdual.cli import COMMANDS
+from swdual.errors import OutputError
 
 TEXT = {
     "script": b"#!/bin/sh\nls -l\n",
@@ -379,3 +380,16 @@ def test_messages_are_appended_to_no_input(run, here):
         assert (here / "q.fa").read_bytes() == before
     assert run("search", "q.fa", "t.fa", "--log", "notes").code == 0
     assert (here / "notes").read_text().startswith("mine\n2")
+
+
+def test_results_replace_no_file_that_was_searched(here):
+    """Neither the queries nor the database, in Python; nor do some of the results."""
+    before = {name: (here / name).read_bytes() for name in ("q.fa", "t.fa")}
+    found = swdual.search("q.fa", "t.fa")
+    for results in (found, found.top(1), found[:1]):
+        for name in before:
+            with pytest.raises(OutputError, match="is also an input"):
+                results.write_fasta(name, force=True)
+            with pytest.raises(OutputError, match="is also an input"):
+                results.write(name, "6", force=True)
+    assert {name: (here / name).read_bytes() for name in before} == before
