@@ -8,6 +8,7 @@ from swdual.errors import InputError
 from swdual.io.input import read_lines
 from swdual.io.stream import Source, open_text, source_name
 from swdual.io.text import quote
+from swdual.sequences.sequence import first_word
 
 IdentifierList = str | Iterable[str]
 """Identifiers: a text with blanks or line ends between them, or an iterable."""
@@ -76,6 +77,6 @@ def find_identifiers(lines: Iterable[str]) -> Iterator[str]:
     ['P01008', 'P02232']
     """
     for line in lines:
-        words = line.removeprefix(">").split(None, 1)
-        if words and not words[0].startswith("#"):
-            yield words[0]
+        word = first_word(line.removeprefix(">"))
+        if word and not word.startswith("#"):
+            yield word

@@ -6,8 +6,9 @@ which as SAM recommends do not repeat the sequence. On the other strand a line s
 reverse complement, and the CIGAR runs along the target as it is in the database. A hit with score 0
 has no alignment and no line.
 
-Every target of the database has an @SQ line, the first of those that share an identifier.
-Characters that SAM's names cannot hold become '?', and stops (``*``) in proteins X.
+Every target of the database has an @SQ line; those that share an identifier have one, with the
+greatest length. Characters that SAM's names cannot hold are written as in URLs: each byte as ``%``
+and two digits. Stops (``*``) in proteins become X.
 """
 
 from __future__ import annotations
@@ -31,8 +32,10 @@ UNMAPPED, REVERSE, SECONDARY = 0x4, 0x10, 0x100
 UNKNOWN_QUALITY = 255
 MAX_QUERY_NAME_LENGTH = 254
 
-_NO_QUERY_NAME = re.compile(r"[^!-?A-~]")
-_NO_TARGET_NAME = re.compile(r"^[*=]|[^0-9A-Za-z!#$%&*+./:;=?@^_|~-]")
+_ENCODED = r"%(?=[0-9A-Fa-f]{2})"
+_NO_QUERY_NAME = re.compile(rf"^\*$|[^!-?A-~]|{_ENCODED}")
+_NO_TARGET_NAME = re.compile(rf"^[*=]|[^0-9A-Za-z!#$%&*+./:;=?@^_|~-]|{_ENCODED}")
+"""What names cannot hold, and what would be read as such a character."""
 
 
 def write(
@@ -44,17 +47,17 @@ def write(
     if first is not None:
         check_translated("sam", first.params)
     text.write("@HD\tVN:1.6\tSO:unsorted\tGO:query\n")
-    listed: set[str] = set()
+    lengths: dict[str, int] = {}
     for title, length in [] if first is None else first.targets.sizes():
         name = _target_name(first_word(title))
-        if name not in listed:
-            listed.add(name)
-            text.write(f"@SQ\tSN:{name}\tLN:{length}\n")
+        lengths[name] = max(length, lengths.get(name, 0))
+    for name, length in lengths.items():
+        text.write(f"@SQ\tSN:{name}\tLN:{length}\n")
     composition = "" if first is None else first.params.composition
     about = f"\tDS:composition-based statistics: {composition}" if composition else ""
     text.write(f"@PG\tID:swdual\tPN:swdual\tVN:{__version__}{about}\n")
     for result in results:
-        name = _NO_QUERY_NAME.sub("?", result.query.id)[:MAX_QUERY_NAME_LENGTH] or "?"
+        name = _NO_QUERY_NAME.sub(_encode, result.query.id)[:MAX_QUERY_NAME_LENGTH] or "?"
         secondary = 0
         for hit in result.iter_alignments():
             alignment = hit.alignment
@@ -84,7 +87,12 @@ def _line(name: str, hit: Hit, alignment: Alignment, secondary: int) -> str:
 
 
 def _target_name(identifier: str) -> str:
-    return _NO_TARGET_NAME.sub("?", identifier) or "?"
+    return _NO_TARGET_NAME.sub(_encode, identifier) or "?"
+
+
+def _encode(match: re.Match[str]) -> str:
+    """Return a character as in URLs, so that different names stay different."""
+    return "".join(f"%{byte:02X}" for byte in match[0].encode(errors="replace"))
 
 
 def _clipped_cigar(alignment: Alignment) -> str:

@@ -344,7 +344,10 @@ def follow_links(path: Path) -> Path:
         If links lead to each other, or must not be followed.
     """
     with name_errors(os.fspath(path)):
-        path.exists()  # the system may forbid to follow links of other users
+        # The system may forbid to follow links of other users. A link of /dev/fd leads to a pipe
+        # that has no other name.
+        if path.exists() and not path.is_file():
+            return path
         target = Path(os.path.realpath(path)) if path.is_symlink() else path
         if target.is_symlink():
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
@@ -14,6 +15,12 @@ from swdual.sequences.alphabet import ALIGNMENT, PAD, PROTEIN, Alphabet, raise_c
 
 LINE_LETTERS = 60
 """Letters in a line of FASTA."""
+
+ASCII_BLANKS = " \t\n\v\f\r"
+
+_FIRST_WORD = re.compile(
+    rf"[{ASCII_BLANKS}{TITLE_SEPARATOR}]*([^{ASCII_BLANKS}{TITLE_SEPARATOR}]*)"
+)
 
 REPR_LETTERS = 20
 """Letters that a `Sequence` shows of itself in one line."""
@@ -212,11 +219,14 @@ def format_fasta(title: str, letters: str, width: int) -> str:
 def first_word(title: str) -> str:
     """Return the identifier in a header line.
 
+    As in BLAST, it ends at a blank of ASCII, and no other space.
+
     >>> first_word("sp|P02232|LGB1_VICFA Leghemoglobin-1")
     'sp|P02232|LGB1_VICFA'
     """
-    words = title.replace(TITLE_SEPARATOR, " ").split(maxsplit=1)
-    return words[0] if words else ""
+    found = _FIRST_WORD.match(title)
+    assert found is not None  # it matches any text
+    return found[1]
 
 
 def split_titles(title: str) -> list[str]:
@@ -273,8 +283,8 @@ def description(title: str) -> str:
     ('one of two', '')
     """
     title, *others = split_titles(title)
-    words = title.split(maxsplit=1)
-    return TITLE_SEPARATOR.join([words[1] if len(words) > 1 else "", *others])
+    rest = title[title.find(word := first_word(title)) + len(word) :]
+    return TITLE_SEPARATOR.join([rest.strip(ASCII_BLANKS), *others])
 
 
 def decode_header(header: bytes) -> str:

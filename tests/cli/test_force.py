@@ -384,12 +384,14 @@ def test_messages_are_appended_to_no_input(run, here):
 
 def test_results_replace_no_file_that_was_searched(here):
     """Neither the queries nor the database, in Python; nor do some of the results."""
-    before = {name: (here / name).read_bytes() for name in ("q.fa", "t.fa")}
-    found = swdual.search("q.fa", "t.fa")
+    (here / "q.tsv").write_bytes((here / "q.fa").read_bytes())
+    files = [here / name for name in ("q.tsv", "t.fa")]
+    before = [file.read_bytes() for file in files]
+    found = swdual.search("q.tsv", "t.fa")
     for results in (found, found.top(1), found[:1]):
-        for name in before:
+        for file in files:
             with pytest.raises(OutputError, match="is also an input"):
-                results.write_fasta(name, force=True)
-            with pytest.raises(OutputError, match="is also an input"):
-                results.write(name, "6", force=True)
-    assert {name: (here / name).read_bytes() for name in before} == before
+                results.write_fasta(file, force=True)
+        with pytest.raises(OutputError, match="is also an input"):
+            results.write("q.tsv", force=True)
+    assert [file.read_bytes() for file in files] == before

@@ -12,8 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.properties import examples
 
+import swdual
 from swdual.database import lookup
 from swdual.database.database import Database
+from swdual.database.id_list import find_identifiers
 from swdual.database.lookup import Matches, Names, find_records, is_part, similar_identifiers
 from swdual.database.makedb import makedb
 from swdual.errors import DatabaseError, InputError, UnknownIdentifier
@@ -282,3 +284,15 @@ def test_a_closed_database_cannot_be_pickled(here):
     database.close()
     with pytest.raises(DatabaseError, match="is closed"):
         pickle.dumps(database)
+
+
+@pytest.mark.parametrize("blank", ["\u00a0", "\u3000", "\u2009", "\u0085"])
+def test_an_identifier_ends_at_a_blank_of_ascii(tmp_path, blank):
+    """As in BLAST: what shows an identifier finds the record by it."""
+    name = f"m5{blank}a"
+    (tmp_path / "x.fa").write_text(f">{name} title\nMKV\n>m5{blank}b\nMKV\n", encoding="utf-8")
+    with makedb(tmp_path / "x.fa", tmp_path / "x.db") as database:
+        assert [record.id for record in database] == [name, f"m5{blank}b"]
+        assert database.find(name) == 0
+        assert [*find_identifiers([f"{name} more"])] == [name]
+        assert swdual.search("MKV", database, evalue=1e9)[0].titles[0].startswith("m5")

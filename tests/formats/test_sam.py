@@ -130,17 +130,27 @@ def test_an_empty_alignment_is_unmapped():
 @pytest.mark.parametrize(
     ("title", "query_name", "target_name"),
     [
-        ("a@b\x1b[2J x", "a?b?[2J", "a@b??2J"),
-        ("*", "*", "?"),
-        ("=x*=", "=x*=", "?x*="),
-        ("é漢(1),<\\>", "??(1),<\\>", "???1?????"),
+        ("a@b\x1b[2J x", "a%40b%1B[2J", "a@b%1B%5B2J"),
+        ("*", "%2A", "%2A"),
+        ("=x*=", "=x*=", "%3Dx*="),
+        ("é(1),<\\>", "%C3%A9(1),<\\>", "%C3%A9%281%29%2C%3C%5C%3E"),
+        ("50%28x", "50%2528x", "50%2528x"),
+        ("100%x", "100%x", "100%x"),
         ("long" * 100, ("long" * 100)[:254], "long" * 100),
     ],
 )
 def test_names_that_sam_forbids_are_made_valid(title, query_name, target_name):
-    """Each forbidden character becomes '?'; a query's name has at most 254."""
+    """Each byte of a forbidden character as in URLs; a query's name has at most 254 characters."""
     (values,) = lines(written(search({title: "MKVLAW"}, {title: "MKVLAW"}, evalue=1e6)))
     assert (values[0], values[2]) == (query_name, target_name)
+
+
+def test_targets_that_differ_have_different_names():
+    """Those that share an identifier have one line, with the greatest length."""
+    targets = [("A*02(x)", "MKVLA"), ("A*02[x]", "MKVLAW"), ("d", "MKV"), ("d", "MKVLAWG")]
+    text = written(search({"q": "MKVLAWG"}, targets, evalue=1e6))
+    found = re.findall(r"@SQ\tSN:(\S+)\tLN:([0-9]+)", text)
+    assert found == [("A*02%28x%29", "5"), ("A*02%5Bx%5D", "6"), ("d", "7")]
 
 
 def test_a_stop_is_shown_as_x():

@@ -138,3 +138,15 @@ def test_the_complete_file_can_be_looked_at_before_it_has_its_name(tmp_path):
 )
 def test_the_ending_of_the_compression_is_split_off(name, expected):
     assert split_compression(name) == expected
+
+
+def test_a_link_to_a_pipe_is_written_as_it_is(tmp_path):
+    """As the shell's >(...), whose link leads to a name that does not exist."""
+    read, write = os.pipe()
+    try:
+        with replace_file(f"/dev/fd/{write}", TABLE, force=False) as stream:
+            stream.write(b"a\tb\n")
+        assert os.read(read, 99) == b"a\tb\n"
+    finally:
+        os.close(read)
+        os.close(write)

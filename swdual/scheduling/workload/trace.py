@@ -82,12 +82,16 @@ class Trace:
     def header_number(self, label: str) -> int | None:
         """Return the whole number above 0 that begins the text after a label of the header.
 
+        Words may follow it. What goes on as a number, such as 1e3 or 4 096, is none.
+
         >>> trace = Trace(np.empty((0, 18)), header=("; MaxNodes: 338 (batch; 512 total)",))
         >>> trace.header_number("MaxNodes")
         338
         """
         pattern = re.compile(
-            rf"[;\s]*{re.escape(label)}\s*:\s*([0-9][0-9,]{{0,17}})(?![0-9])", re.IGNORECASE
+            rf"[;\s]*{re.escape(label)}\s*:\s*([0-9][0-9,]{{0,17}})(?:\.0*)?"
+            r"(?:\s*$|\s+[^\s0-9]|\s*[(;])",
+            re.IGNORECASE,
         )
         for comment in self.header:
             found = pattern.match(comment)

@@ -357,3 +357,18 @@ def test_a_workload_that_begins_before_0_is_not_written(tmp_path):
 def test_the_size_of_the_machine_stands_in_the_header(header, size):
     """Text may follow the number, and what is no number is passed over."""
     assert Trace(np.empty((0, 18)), tuple(header)).machine_processors == size
+
+
+@pytest.mark.parametrize(
+    ("text", "number"),
+    [
+        *[("1024", 1024), ("1,024", 1024), ("64.0", 64), ("100 (50 dual nodes)", 100)],
+        *[("16(5 thin)", 16), ("128; half of them", 128), ("8 nodes", 8), ("7\r", 7)],
+        *[("1e3", None), ("4 096", None), ("1.024", None), ("2x64", None), ("4k", None)],
+        *[("0", None), ("unknown", None), ("-5", None), ("5-6", None)],
+    ],
+)
+def test_what_goes_on_as_a_number_is_no_number_of_a_header(text, number):
+    """Else 1e3 processors would be one."""
+    trace = Trace(np.empty((0, 18)), header=(f"; MaxProcs: {text}",))
+    assert trace.header_number("MaxProcs") == number
