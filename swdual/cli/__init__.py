@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 
 import click
 
-from swdual.cli._options import EXIT_CODES, Command, OutputPath, named_inputs, option
+from swdual.cli._options import EXIT_CODES, Command, OutputPath, named_inputs, named_words, option
 from swdual.errors import OutputError, SwdualError
 from swdual.io.text import nearest, sanitize
 from swdual.io.text import pluralize as pluralize
@@ -324,8 +324,12 @@ def _set_up_messages(*, quiet: bool, verbose: bool, log: str | None) -> None:
     shown.setFormatter(_Lines(context))
     logger.addHandler(shown)
     if log is not None:
-        if any(os.path.exists(log) and os.path.samefile(log, file) for file in named_inputs()):
-            raise OutputError("is also an input; append the messages to another file", file=log)
+        others = [os.path.realpath(word) for word in named_words(but="log")]
+        linked = any(os.path.exists(log) and os.path.samefile(log, x) for x in named_inputs())
+        if linked or os.path.realpath(log) in others:
+            raise OutputError(
+                "is also an input or output; append the messages to another file", file=log
+            )
         try:
             kept = _LogFile(log, encoding="utf-8")
         except OSError as error:

@@ -54,15 +54,30 @@ def named_inputs() -> list[str]:
     """Return the files that the user named, but for those that the command writes."""
     from swdual.database.reader import list_files
 
+    files = [file for word in named_words(OutputPath) for file in list_files(word)]
+    return [os.fspath(file) for file in files if os.path.isfile(file)]
+
+
+def named_words(without: type | None = None, *, but: str = "") -> list[str]:
+    """Return the words that the user gave to a command as arguments and as values of options.
+
+    Parameters
+    ----------
+    without
+        The type of parameters whose values are left out.
+    but
+        The name of a parameter whose value is left out.
+    """
     context = click.get_current_context()
     values = [
         context.params[each.name]
         for each in context.command.params
-        if each.name in context.params and not isinstance(each.type, OutputPath)
+        if each.name in context.params
+        and each.name != but
+        and not (without is not None and isinstance(each.type, without))
     ]
     words = [word for value in values for word in (value if isinstance(value, tuple) else [value])]
-    files = [file for word in words if isinstance(word, str) for file in list_files(word)]
-    return [os.fspath(file) for file in files if os.path.isfile(file)]
+    return [word for word in words if isinstance(word, str)]
 
 
 class Real(click.FloatRange):

@@ -177,8 +177,9 @@ def read_rows(rows: Iterator[Row], name: str, number: str, fields: tuple[str, ..
     if first is None:
         return Table(keep_known(given, name), iter(()))
     columns = given
-    if _names_columns(first[1]):
-        columns = find_columns(first[1])
+    named = [first[1][0].lstrip("# "), *first[1][1:]]  # some put "#" in front of the names
+    if _names_columns(named):
+        columns = find_columns(named)
         if fields:
             check_named(columns, given, name, first[0])
     else:

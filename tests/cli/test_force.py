@@ -376,8 +376,11 @@ def test_messages_are_appended_to_no_input(run, here):
     for file in ("q.fa", "link"):
         outcome = run("search", "q.fa", "t.fa", "--log", file)
         assert outcome.code == 6
-        assert f"{file}: is also an input; append the messages to another file" in outcome.err
+        assert f"{file}: is also an input or output; append the messages" in outcome.err
         assert (here / "q.fa").read_bytes() == before
+    for words in (("search", "q.fa", "t.fa", "-o", "new"), ("makedb", "t.fa", "new")):
+        assert run(*words, "--log", "./new").code == 6
+        assert not (here / "new").exists()
     assert run("search", "q.fa", "t.fa", "--log", "notes").code == 0
     assert (here / "notes").read_text().startswith("mine\n2")
 

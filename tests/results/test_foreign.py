@@ -390,3 +390,11 @@ def test_one_name_of_each_column_whatever_the_file(tmp_path):
     assert (tmp_path / "new.tsv").read_text() == row.replace(",", "\t") + "\n"
     assert list(found.to_pandas())[:2] == list(found.to_pandas("7 std"))[:2] == STD.split()[:2]
     assert "# Fields: query acc.ver, subject acc.ver, " in (tmp_path / "x.txt").read_text()
+
+
+def test_names_behind_a_hash_are_names(tmp_path):
+    """Else they would be a hit, where all columns are text."""
+    (tmp_path / "t.tsv").write_text("#qseqid\tsseqid\tstitle\na\tb\tt\n")
+    for names in (None, "6 qseqid sseqid stitle"):
+        assert convert(tmp_path / "t.tsv", tmp_path / "t.jsonl", before=names, force=True) == 1
+        assert '"qseqid": "a"' in (tmp_path / "t.jsonl").read_text()
