@@ -149,14 +149,14 @@ def detect_format(path: str | os.PathLike[str], *, verb: str = "write") -> str |
 def find_kind(name: str) -> FileKind:
     """Return the kind of files of a format; what is no format of hits is a table.
 
-    A name may say nothing, such as hits.txt: text may also replace a table, or swdual's format 0.
+    A name may say nothing, such as hits.txt: text may also replace format 0, which names swdual.
     """
     if name not in BEGINNINGS:
         return TABLE
     alike = TABLES_OF_TEXT if name in TABLES_OF_TEXT else (name,)
     endings = tuple(ending for ending, format in ENDINGS.items() if format in alike)
     own = BEGINNINGS[name]
-    others = () if name in SELF_COMPRESSED else (is_table, BEGINNINGS["pairwise"])
+    others = () if name in SELF_COMPRESSED else (BEGINNINGS["pairwise"],)
     return FileKind(
         f"output in the format {name}",
         endings,
