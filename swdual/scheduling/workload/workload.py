@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
@@ -14,7 +17,7 @@ from swdual.io.text import sanitize
 from swdual.scheduling.frames import data_frame
 from swdual.scheduling.job import Job
 from swdual.scheduling.workload.preceding import PRECEDING, THINK_TIME
-from swdual.scheduling.workload.trace import MAX_VALUE
+from swdual.scheduling.workload.trace import MAX_VALUE, MEASURED
 
 if TYPE_CHECKING:
     import pandas
@@ -32,6 +35,9 @@ COLUMNS = {
     "processors": np.int64,
 }
 """The columns of a workload, and their dtypes."""
+
+NUMBERS = frozenset({*COLUMNS, *MEASURED, PRECEDING})
+"""The columns that hold numbers. Others may also hold texts, such as names of users."""
 
 
 class Speedup(Protocol):
@@ -60,6 +66,57 @@ class Speedup(Protocol):
     def take(self, chosen: NDArray[np.int64]) -> Speedup:
         """Return the same for some of the jobs."""
         ...
+
+
+def _to_array(name: str, values: ArrayLike, file: str | None = None) -> NDArray[Any]:
+    """Return a column as an array.
+
+    NumPy by itself would ignore masks, take times for numbers whatever their unit, and read texts
+    as numbers.
+
+    Parameters
+    ----------
+    name
+        The column; those in `NUMBERS` hold numbers.
+    values
+        Its entries.
+    file
+        Where they come from.
+
+    Raises
+    ------
+    InputError
+        If an entry is masked, or is no number where there should be one.
+    """
+    if np.ma.is_masked(values):
+        index = int(np.argmax(np.ma.getmaskarray(values)))
+        raise InputError(
+            f"the column {name} has masked entries, the first at index {index}; leave these jobs "
+            "out, or fill the entries",
+            file=file,
+        )
+    array = np.asarray(values)
+    kind = array.dtype.kind
+    if name not in NUMBERS or kind in "biuf":
+        return array
+    found = f"values of the type {array.dtype}"
+    remedy = "convert them"
+    if kind == "O":
+        wrong = [x for x in array.ravel().tolist() if not isinstance(x, (Real, Decimal))]
+        if not wrong:
+            return array
+        found = f"{wrong[0]!r}"
+        if isinstance(wrong[0], timedelta):
+            remedy = "give seconds, those of total_seconds()"
+        elif isinstance(wrong[0], datetime):
+            remedy = "give seconds, those of timestamp()"
+    elif kind == "m":
+        remedy = "give seconds: divide them by numpy.timedelta64(1, 's')"
+    elif kind == "M":
+        remedy = "give seconds: subtract the first one, and divide by numpy.timedelta64(1, 's')"
+    elif kind in "SU":
+        found = "texts"
+    raise InputError(f"the column {name} holds {found}, but takes numbers; {remedy}", file=file)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -178,7 +235,7 @@ class Workload:
 
     def _column(self, name: str, values: ArrayLike, kind: Any = None) -> NDArray[Any]:
         """Return a column as an array of the right kind and length that cannot be written to."""
-        given = np.asarray(values)
+        given = _to_array(name, values, self.source)
         with np.errstate(invalid="ignore"):
             column = given if kind is None else given.astype(kind, copy=False)
         if column.shape != (len(self.number),):
@@ -226,23 +283,32 @@ class Workload:
         extra, name, machine_processors
             As in the class.
 
+        Raises
+        ------
+        InputError
+            As for the class, or if times are no numbers of seconds.
+
         Examples
         --------
         >>> Workload.from_arrays([5, 0], [60, 30], 4)[0]
         Job(index=0, number=2, submit_time=0.0, run_time=30.0, requested_time=30.0, processors=4)
         """
-        requested = run_time if requested_time is None else requested_time
+        given = {
+            "submit_time": submit_time,
+            "run_time": run_time,
+            "requested_time": run_time if requested_time is None else requested_time,
+            "processors": processors,
+        }
+        columns = [np.atleast_1d(_to_array(key, values)) for key, values in given.items()]
         try:
-            parts = np.broadcast_arrays(
-                *(np.atleast_1d(x) for x in (submit_time, run_time, requested, processors))
-            )
+            parts = np.broadcast_arrays(*columns)
         except ValueError:
             raise InputError(
                 "the columns differ in length: give one entry a job, or one for all"
             ) from None
         submit, run, requested, wide = parts
-        names = np.arange(1, len(submit) + 1) if number is None else np.asarray(number)
-        others = {key: np.asarray(x) for key, x in (extra or {}).items()}
+        names = np.arange(1, len(submit) + 1) if number is None else _to_array("number", number)
+        others = {key: _to_array(key, x) for key, x in (extra or {}).items()}
         order = np.argsort(submit, kind="stable")
         for column in (names, *others.values()):
             if column.shape != submit.shape:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime, timedelta
+from decimal import Decimal
 
 import numpy as np
 import pytest
@@ -93,6 +95,50 @@ def test_columns_of_different_lengths_are_refused():
         Workload.from_arrays([0, 1], [1, 2, 3], 1)
     with pytest.raises(InputError, match="give one entry a job"):
         Workload.from_arrays([0, 1], [1, 2], 1, number=[1])
+
+
+@pytest.mark.parametrize(
+    ("entries", "cause"),
+    [
+        (np.array([60, 90], "m8[s]"), r"timedelta64\[s\].*divide them by numpy.timedelta64"),
+        (np.array([60, 90], "m8[us]"), r"timedelta64\[us\].*give seconds"),
+        (np.array(["2026-01-01", "2026-01-02"], "M8[ns]"), r"datetime64\[ns\].*subtract"),
+        ([timedelta(minutes=1), timedelta(hours=1)], "give seconds, those of total_seconds"),
+        ([datetime(2026, 1, 1), datetime(2026, 1, 2)], "give seconds, those of timestamp"),
+        (np.ma.array([60, 90], mask=[False, True]), "has masked entries, the first at index 1"),
+        (["9", "10"], "holds texts, but takes numbers; convert them"),
+        (np.array(["9", 10], object), "holds '9', but takes numbers; convert them"),
+        ([None, 10], "holds None, but takes numbers; convert them"),
+    ],
+)
+@pytest.mark.parametrize("name", [*COLUMNS, "think_time"])
+def test_entries_that_numpy_would_misread_are_refused(name, entries, cause):
+    """Times of other units than seconds, dates, masked entries and texts, in each column."""
+    sound = dict.fromkeys(COLUMNS, [1, 2])
+    columns = {**sound, name: entries}
+    extra = {"think_time": columns.pop("think_time", [1, 2])}
+    for make in (Workload, Workload.from_arrays):
+        with pytest.raises(InputError, match=f"^the column {name} .*{cause}"):
+            make(**columns, extra=extra)
+
+
+def test_names_of_users_may_be_texts_but_not_masked():
+    """As owners of jobs are shown, and a mask would be lost."""
+    workload = Workload.from_arrays([0, 1], 1, 1, extra={"user": ["ann", "bob"]})
+    assert workload.extra["user"].tolist() == ["ann", "bob"]
+    users = np.ma.array([1, 2], mask=[True, False])
+    with pytest.raises(InputError, match="the column user has masked entries"):
+        Workload.from_arrays([0, 1], 1, 1, extra={"user": users})
+
+
+def test_numbers_of_any_type_and_arrays_without_masked_entries_are_taken():
+    """Exactly, and a mask that masks nothing."""
+    run_time = np.ma.array([60, 90], mask=[False, False])
+    workload = Workload.from_arrays(
+        np.array([5, Decimal("0.5")], object), run_time, np.int8(4), number=[True, 2]
+    )
+    assert workload.submit_time.tolist() == [0.5, 5]
+    assert workload.run_time.tolist() == [90, 60]
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(1, 9)), max_size=12))
