@@ -80,7 +80,9 @@ def write(schedule: ScheduleData, path: str | os.PathLike[str], *, force: bool =
     OutputError
         If it cannot be written, or exists without `force`.
     """
-    with replace_file(path, TABLE, force=force, compress=True) as stream:
+    source = schedule.workload.source
+    inputs = [] if source is None else [source]
+    with replace_file(path, TABLE, force=force, inputs=inputs, compress=True) as stream:
         table = columns(schedule)
         writer = csv.writer(Utf8(stream), lineterminator="\n")
         writer.writerow(table)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import io
 import os
 import re
-import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -125,9 +124,9 @@ def write_swf(jobs: Trace | Workload, path: str | os.PathLike[str], *, force: bo
     jobs
         What to write.
     path
-        The file, gzip if its name ends in ``.gz``; "-" is standard output.
+        The file, "-" for standard output. One that ends in .gz, .bz2, .xz or .zst is compressed.
     force
-        Replace a file that exists.
+        Replace a file that exists, unless the jobs were read from it: they may be fewer.
 
     Raises
     ------
@@ -135,12 +134,10 @@ def write_swf(jobs: Trace | Workload, path: str | os.PathLike[str], *, force: bo
         If a submit time is negative, or the file cannot be written.
     """
     trace = jobs if isinstance(jobs, Trace) else _to_trace(jobs)
-    packer = zlib.compressobj(wbits=31) if os.fspath(path).endswith(".gz") else None
-    with replace_file(path, SWF, force=force) as stream:
+    inputs = [] if jobs.source is None else [jobs.source]
+    with replace_file(path, SWF, force=force, inputs=inputs, compress=True) as stream:
         for piece in _format_trace(trace):
-            stream.write(packer.compress(piece) if packer else piece)
-        if packer:
-            stream.write(packer.flush())
+            stream.write(piece)
 
 
 def _read_blocks(parts: Iterable[bytes], name: str) -> Iterator[tuple[int, bytes]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import io
+import lzma
 import math
 import sys
 import tempfile
@@ -16,6 +18,7 @@ from hypothesis import strategies as st
 
 from swdual.errors import InputError, OutputError
 from swdual.io import stream
+from swdual.scheduling.engine import simulate
 from swdual.scheduling.workload import swf
 from swdual.scheduling.workload.swf import read_swf, read_trace, write_swf
 from swdual.scheduling.workload.trace import FIELDS, MAX_VALUE, MEASURED, Trace
@@ -330,6 +333,63 @@ def test_a_workload_is_read_as_it_was_written(tmp_path):
         write_swf(workload, path)
     write_swf(workload[:1], path, force=True)
     assert len(read_swf(path)) == 1
+
+
+@pytest.mark.parametrize("name", ["t.swf", "link.swf"])
+@pytest.mark.parametrize(
+    "read",
+    [
+        pytest.param(read_trace, id="trace"),
+        pytest.param(read_swf, id="workload"),
+        pytest.param(lambda path: read_swf(path)[:1].shifted(), id="part"),
+    ],
+)
+def test_jobs_do_not_replace_the_file_they_were_read_from(tmp_path, read, name):
+    """Dropped jobs and comments would be lost; under no name of the file, not even by force."""
+    path = tmp_path / "t.swf"
+    path.write_text(f"; Note: kept\n{GOOD}\n{GOOD}\n")
+    (tmp_path / "link.swf").symlink_to(path)
+    before = path.read_bytes()
+    with pytest.raises(OutputError, match=f"{name}: is also an input; write to another file"):
+        write_swf(read(path), tmp_path / name, force=True)
+    assert path.read_bytes() == before
+
+
+def test_a_table_of_jobs_does_not_replace_the_trace(tmp_path):
+    """Whatever the trace is called."""
+    path = tmp_path / "t.csv"
+    path.write_text(f"{GOOD}\n")
+    schedule = simulate(read_swf(path), 4)
+    with pytest.raises(OutputError, match=r"t.csv: is also an input"):
+        schedule.write_jobs(path, force=True)
+    assert path.read_text() == f"{GOOD}\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "unpack"),
+    [
+        ("t.swf", bytes),
+        ("t.swf.gz", gzip.decompress),
+        ("t.swf.GZ", gzip.decompress),
+        ("t.swf.bz2", bz2.decompress),
+        ("t.swf.xz", lzma.decompress),
+        ("t.swf.zst", None),
+    ],
+)
+def test_a_trace_is_compressed_as_its_name_says(tmp_path, name, unpack):
+    """By every compression that is read, in any case; equal traces give equal bytes."""
+    workload = Workload.from_arrays([0, 1], [5, 6], [1, 2])
+    write_swf(workload, tmp_path / "plain.swf")
+    path = tmp_path / name
+    write_swf(workload, path)
+    content = path.read_bytes()
+    if unpack is None:
+        assert content.startswith(b"\x28\xb5\x2f\xfd")
+    else:
+        assert unpack(content) == (tmp_path / "plain.swf").read_bytes()
+    assert read_swf(path).run_time.tolist() == [5, 6]
+    write_swf(workload, path, force=True)
+    assert path.read_bytes() == content
 
 
 def test_a_workload_that_begins_before_0_is_not_written(tmp_path):

@@ -114,7 +114,7 @@ def test_columns_of_different_lengths_are_refused():
 @pytest.mark.parametrize("name", [*COLUMNS, "think_time"])
 def test_entries_that_numpy_would_misread_are_refused(name, entries, cause):
     """Times of other units than seconds, dates, masked entries and texts, in each column."""
-    sound = dict.fromkeys(COLUMNS, [1, 2])
+    sound = {key: [1, 2] for key in COLUMNS}
     columns = {**sound, name: entries}
     extra = {"think_time": columns.pop("think_time", [1, 2])}
     for make in (Workload, Workload.from_arrays):
