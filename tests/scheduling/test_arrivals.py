@@ -76,6 +76,22 @@ def test_a_job_is_submitted_when_its_preceding_job_has_ended_and_the_think_time_
     assert schedule.waiting_time.tolist() == [0, 0]
 
 
+@pytest.mark.parametrize("think_time", [np.inf, -np.inf, 1e16])
+def test_think_times_without_end_are_refused(think_time):
+    """By the job, which would never be submitted. Without `follow` they have no effect."""
+    extra = {"preceding_job": [-1, 1], "think_time": [0.0, think_time]}
+    workload = Workload.from_arrays([0, 1], 5, 1, number=[1, 7], extra=extra)
+    with pytest.raises(InputError, match=r"^job 7 has a think_time above 1e\+15 seconds"):
+        replace(workload, follow=True)
+
+
+def test_think_times_below_0_and_nan_count_as_0():
+    """In traces -1 stands for what is not known."""
+    extra = {"preceding_job": [-1, 1, 2, 3], "think_time": [0, -1, -30, np.nan]}
+    workload = replace(Workload.from_arrays([0, 1, 2, 3], 5, 1, extra=extra), follow=True)
+    assert simulate(workload, 4).workload.submit_time.tolist() == [0, 5, 10, 15]
+
+
 @pytest.mark.parametrize(
     ("preceding", "think", "starts"),
     [

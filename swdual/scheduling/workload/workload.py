@@ -156,7 +156,8 @@ class Workload:
         The instant of time 0 of the submit times, in seconds since 1970 (UTC), if known.
     follow
         Whether a job is submitted only when its preceding job has ended and its think time has
-        passed: the fields ``preceding_job`` and ``think_time`` of ``extra``.
+        passed: the fields ``preceding_job`` and ``think_time`` of ``extra``. A think time below 0
+        or NaN is not known and counts as 0.
 
     Raises
     ------
@@ -204,11 +205,16 @@ class Workload:
             "was submitted before the job in front of it; sort the jobs by submit_time, "
             "as Workload.from_arrays does",
         )
-        if self.follow and not {PRECEDING, THINK_TIME} <= self.extra.keys():
-            raise InputError(
-                f"follow needs the fields {PRECEDING} and {THINK_TIME} of the jobs; add them to "
-                "extra, or leave it out",
-                file=self.source,
+        if self.follow:
+            if not {PRECEDING, THINK_TIME} <= self.extra.keys():
+                raise InputError(
+                    f"follow needs the fields {PRECEDING} and {THINK_TIME} of the jobs; add them "
+                    "to extra, or leave it out",
+                    file=self.source,
+                )
+            self._refuse(
+                np.abs(self.extra[THINK_TIME]) > MAX_VALUE,
+                f"has a {THINK_TIME} above {MAX_VALUE:.0e} seconds; write -1 if it is not known",
             )
         if self.speedup is not None:
             self.check_follows_none("a workload of moldable jobs")
