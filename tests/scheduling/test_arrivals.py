@@ -92,6 +92,13 @@ def test_think_times_below_0_and_nan_count_as_0():
     assert simulate(workload, 4).workload.submit_time.tolist() == [0, 5, 10, 15]
 
 
+def test_in_a_part_without_the_preceding_job_a_job_is_submitted_at_its_own_time():
+    """As if the job had been dropped."""
+    extra = {"preceding_job": [-1, 1, 2], "think_time": [0, 7, 7]}
+    jobs = replace(Workload.from_arrays([0, 1, 2], 5, 1, extra=extra), follow=True)
+    assert simulate(jobs[1:], 4).workload.submit_time.tolist() == [1, 13]
+
+
 @pytest.mark.parametrize(
     ("preceding", "think", "starts"),
     [

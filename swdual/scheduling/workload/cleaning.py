@@ -148,7 +148,11 @@ def _count_preceding(
         return
     found = np.zeros(len(trace), np.bool_)
     found[kept] = find_preceding(trace["number"][kept], trace[PRECEDING][kept]) != NO_ROW
-    action = "submitted when the preceding job (field 17) has ended and the think time has passed"
+    # Which part of the trace is simulated is chosen later.
+    action = (
+        "submitted when the preceding job (field 17) has ended and the think time has passed; in a "
+        "part of the trace without it, at their own time"
+    )
     job_filter.change(found, "preceding", action)
     action = "submitted at their own time: the preceding job is not before them, or was dropped"
     job_filter.change(named & ~found, "preceding", action)

@@ -179,7 +179,8 @@ def test_jobs_with_a_preceding_job_are_counted():
     )
     *_, followed, others = clean(trace, rules(changes=["preceding=follow"])).report.counts
     assert str(followed) == (
-        "1 job submitted when the preceding job (field 17) has ended and the think time has passed"
+        "1 job submitted when the preceding job (field 17) has ended and the think time has "
+        "passed; in a part of the trace without it, at their own time"
     )
     assert str(others) == (
         "3 jobs submitted at their own time: the preceding job is not before them, or was dropped"
