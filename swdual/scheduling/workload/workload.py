@@ -365,13 +365,33 @@ class Workload:
         Parameters
         ----------
         chosen
-            Their indices, in any order, those below 0 counted from the end; or a mask with one
-            entry a job.
+            Their indices, each once, in any order, those below 0 counted from the end; or a mask
+            with one entry a job.
+
+        Raises
+        ------
+        InputError
+            If they are neither, or a job is chosen twice: an array of 0 and 1 is no mask.
+        IndexError
+            If there is no such job, or the mask has another length.
         """
-        which = np.asarray(chosen)
-        if which.dtype != bool:
+        which = _to_array("chosen", chosen, self.source)
+        if not which.size and which.dtype != bool:
             which = which.astype(np.int64)  # an empty list has no type of its own
+        if which.dtype.kind not in "biu" or which.ndim != 1:
+            raise InputError(
+                f"{chosen!r:.40} chooses no jobs; give a list of their indices, or a mask of True "
+                "and False",
+                file=self.source,
+            )
         rows = np.sort(np.arange(len(self))[which])
+        twice = rows[1:][rows[1:] == rows[:-1]]
+        if len(twice):
+            raise InputError(
+                f"the job at index {twice[0]} is chosen more than once; choose each job once, or "
+                "by a mask of True and False",
+                file=self.source,
+            )
         return replace(
             self,
             **{name: getattr(self, name)[rows] for name in COLUMNS},

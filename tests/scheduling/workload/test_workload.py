@@ -176,6 +176,26 @@ def test_a_part_keeps_the_order_and_everything_about_its_jobs():
     assert lined[1:].lines.tolist() == [6, 9]
 
 
+@pytest.mark.parametrize(
+    ("chosen", "cause"),
+    [
+        ([0, 1, 1], "the job at index 1 is chosen more than once"),
+        ([2, -1], "the job at index 2 is chosen more than once"),
+        (np.array([1, 0, 1], np.uint8), "index 1 .*by a mask of True and False"),
+        ([0.9, 2.0], "chooses no jobs; give a list of their indices"),
+        (["0", "1"], "chooses no jobs"),
+        ("12", "chooses no jobs"),
+        (1, "chooses no jobs"),
+        (None, "chooses no jobs"),
+        (np.ma.array([True, True, True], mask=[True, False, False]), "has masked entries"),
+    ],
+)
+def test_a_choice_of_jobs_is_indices_or_a_mask(chosen, cause):
+    """Jobs were twice in a part, indices were cut and read of texts."""
+    with pytest.raises(InputError, match=cause):
+        Workload.from_arrays([0, 1, 2], 5, 1).take(chosen)
+
+
 def test_times_shift_together():
     """By default to a first submission at 0; nothing else changes."""
     workload = Workload.from_arrays([10, 15], [1, 2], 1)
