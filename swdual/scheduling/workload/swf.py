@@ -27,7 +27,7 @@ from swdual.scheduling.job import seconds
 from swdual.scheduling.workload.cleaning import clean
 from swdual.scheduling.workload.repair import Repairs
 from swdual.scheduling.workload.trace import FIELDS, MAX_VALUE, MEASURED, MISSING, Trace
-from swdual.scheduling.workload.workload import Workload
+from swdual.scheduling.workload.workload import Workload, check_numbers
 
 MAX_LINE_BYTES = 1 << 20
 """How long a line and the header may be: memory stays bounded."""
@@ -131,9 +131,12 @@ def write_swf(jobs: Trace | Workload, path: str | os.PathLike[str], *, force: bo
     Raises
     ------
     InputError, OutputError
-        If a submit time is negative, or the file cannot be written.
+        If a submit time is negative, a value is none that `read_swf` would read, or the file cannot
+        be written.
     """
     trace = jobs if isinstance(jobs, Trace) else _to_trace(jobs)
+    for row, why in _find_wrong(trace.values):
+        raise InputError(f"job {trace['number'][row]:.15g} cannot be written: {why}")
     inputs = [] if jobs.source is None else [jobs.source]
     with replace_file(path, SWF, force=force, inputs=inputs, compress=True) as stream:
         for piece in _format_trace(trace):
@@ -212,20 +215,27 @@ def _check_fields(
     values: NDArray[np.float64], numbers: list[int], name: str
 ) -> NDArray[np.float64]:
     """Return the fields of job lines, after checks of each value."""
+    for row, why in _find_wrong(values):
+        raise InputError(why, file=name, line=numbers[row])
+    return values
+
+
+def _find_wrong(values: NDArray[np.float64]) -> Iterator[tuple[int, str]]:
+    """Yield the row of the first value that no field may have, and what is wrong with it."""
     integers = [i for i, field in enumerate(FIELDS) if field not in MEASURED]
-    wrong = np.abs(values) > MAX_VALUE
+    wrong = ~(np.abs(values) <= MAX_VALUE)  # also not-a-number
     wrong[:, integers] |= values[:, integers] != np.floor(values[:, integers])
     times = [FIELDS.index(field) for field in TIMES]
     wrong[:, times] |= (values[:, times] < 0) & (values[:, times] != MISSING)
     if wrong.any():
         row, field_index = divmod(int(wrong.argmax()), len(FIELDS))
-        raise _bad_value(field_index, float(values[row, field_index]), name, numbers[row])
-    return values
+        yield row, _explain_value(field_index, float(values[row, field_index]))
 
 
-def _bad_value(field_index: int, value: float, name: str, line: int) -> InputError:
+def _explain_value(field_index: int, value: float) -> str:
+    """Return what is wrong with the value of a field, and the remedy."""
     field = FIELDS[field_index]
-    if abs(value) > MAX_VALUE:
+    if not abs(value) <= MAX_VALUE:
         remedy = f"write a number up to {MAX_VALUE:.0e}, -1 if it is not known"
     elif field == "submit_time":
         remedy = "write seconds since the beginning of the trace, -1 if it is not known"
@@ -234,9 +244,7 @@ def _bad_value(field_index: int, value: float, name: str, line: int) -> InputErr
     else:
         remedy = "write a whole number, -1 if it is not known"
     text = repr(value).removesuffix(".0")
-    return InputError(
-        f"field {field_index + 1} ({field}) is {text}; {remedy}", file=name, line=line
-    )
+    return f"field {field_index + 1} ({field}) is {text}; {remedy}"
 
 
 def _to_trace(workload: Workload) -> Trace:
@@ -259,6 +267,7 @@ def _to_trace(workload: Workload) -> Trace:
     }
     values = np.full((len(workload), len(FIELDS)), float(MISSING))
     for name, column in columns.items():
+        check_numbers(name, column)
         values[:, FIELDS.index(name)] = column
     header = [
         "; Version: 2.2",

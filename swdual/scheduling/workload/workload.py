@@ -69,10 +69,7 @@ class Speedup(Protocol):
 
 
 def _to_array(name: str, values: ArrayLike, file: str | None = None) -> NDArray[Any]:
-    """Return a column as an array.
-
-    NumPy by itself would ignore masks, take times for numbers whatever their unit, and read texts
-    as numbers.
+    """Return a column as an array, checked; NumPy would ignore masks.
 
     Parameters
     ----------
@@ -96,15 +93,37 @@ def _to_array(name: str, values: ArrayLike, file: str | None = None) -> NDArray[
             file=file,
         )
     array = np.asarray(values)
+    if name in NUMBERS:
+        check_numbers(name, array, file)
+    return array
+
+
+def check_numbers(name: str, array: NDArray[Any], file: str | None = None) -> None:
+    """Check that a column holds numbers.
+
+    NumPy would take times for numbers, whatever their unit, and read texts as numbers.
+
+    Parameters
+    ----------
+    name, array
+        The column.
+    file
+        Where it comes from.
+
+    Raises
+    ------
+    InputError
+        If it does not.
+    """
     kind = array.dtype.kind
-    if name not in NUMBERS or kind in "biuf":
-        return array
+    if kind in "biuf":
+        return
     found = f"values of the type {array.dtype}"
     remedy = "convert them"
     if kind == "O":
         wrong = [x for x in array.ravel().tolist() if not isinstance(x, (Real, Decimal))]
         if not wrong:
-            return array
+            return
         found = f"{wrong[0]!r}"
         if isinstance(wrong[0], timedelta):
             remedy = "give seconds, those of total_seconds()"

@@ -335,6 +335,37 @@ def test_a_workload_is_read_as_it_was_written(tmp_path):
     assert len(read_swf(path)) == 1
 
 
+@pytest.mark.parametrize(
+    ("field", "values", "cause"),
+    [
+        ("user", [1, math.nan], r"job 2 cannot be written: field 12 \(user\) is nan; write"),
+        ("user", [1, 1.5], r"job 2 .*field 12 \(user\) is 1.5; write a whole number"),
+        ("user", ["ann", "bob"], "the column user holds texts, but takes numbers"),
+        ("user", ["1", "2"], "the column user holds texts, but takes numbers"),
+        ("user", np.array([1, "2"], object), "the column user holds '2', but takes numbers"),
+        ("number", [2**60 + 1, 2], r"job .*field 1 \(number\) .*write a number up to 1e\+15"),
+        ("think_time", [1, math.nan], r"job 2 .*field 18 \(think_time\) is nan; write a number"),
+        ("memory", [math.inf, 1], r"job 1 .*field 7 \(memory\) is inf; write a number up to"),
+    ],
+)
+def test_what_could_not_be_read_again_is_not_written(tmp_path, field, values, cause):
+    """The job is named, and no file is left."""
+    given_columns = {"number": values} if field == "number" else {"extra": {field: values}}
+    workload = Workload.from_arrays([0, 1], 5, 1, **given_columns)
+    path = tmp_path / "t.swf"
+    with pytest.raises(InputError, match=cause):
+        write_swf(workload, path)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_trace_that_could_not_be_read_again_is_not_written(tmp_path):
+    """As a workload."""
+    values = np.full((2, len(FIELDS)), -1.0)
+    values[1, 1] = -7
+    with pytest.raises(InputError, match=r"cannot be written: field 2 \(submit_time\) is -7"):
+        write_swf(Trace(values), tmp_path / "t.swf")
+
+
 @pytest.mark.parametrize("name", ["t.swf", "link.swf"])
 @pytest.mark.parametrize(
     "read",
