@@ -29,7 +29,7 @@ from swdual.scheduling.plugins import AllocatorPlugin, PolicyPlugin
 from swdual.scheduling.policy import JOB_KINDS, OWN, DecisionError, name_value
 from swdual.scheduling.power import PowerModel
 from swdual.scheduling.reports.comparison import SHOWN, Comparison, Row, check_shown
-from swdual.scheduling.reports.explanation import check_number, explain_job
+from swdual.scheduling.reports.explanation import check_explained, explain_job
 from swdual.scheduling.schedule import Schedule
 from swdual.scheduling.workload.source import WorkloadSource, as_workloads
 from swdual.scheduling.workload.workload import Workload
@@ -186,8 +186,7 @@ class Campaign:
         last_error: InputError | None = None
         explain = options.explain
         for jobs in as_workloads(workload):
-            for number in explain:
-                check_number(jobs, number)
+            explain = check_explained(jobs, explain)
             for combination in self.combinations:
                 name = str(combination)
                 if name in refused:

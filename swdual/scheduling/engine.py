@@ -30,6 +30,7 @@ from swdual.scheduling.policy import Decision, DecisionError, Policy, Resize, Ru
 from swdual.scheduling.power import PowerModel
 from swdual.scheduling.processors import Ranges
 from swdual.scheduling.recorder import ScheduleRecorder
+from swdual.scheduling.reports.explanation import check_explained
 from swdual.scheduling.schedule import Schedule
 from swdual.scheduling.switching import Nodes, OnFirst
 from swdual.scheduling.workload.source import WorkloadSource, as_workload
@@ -80,8 +81,8 @@ def simulate(
     Raises
     ------
     InputError
-        If a job needs more processors than there are, a name or option does not exist, or the
-        policy cannot handle this workload, allocator or penalty.
+        If a job needs more processors than there are, a name, option or job to explain does not
+        exist, or the policy cannot handle this workload, allocator or penalty.
     DecisionError
         If the policy decides what cannot be; with its file and line if it was read from a file.
     """
@@ -113,7 +114,7 @@ def simulate(
         platform,
         allocator_plugin.allocator,
         penalty,
-        set(explain),
+        {*check_explained(workload, explain)},
         plugin.name,
         malleable=traits.malleable,
     )

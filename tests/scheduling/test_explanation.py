@@ -9,7 +9,8 @@ import pytest
 from support.random_schedules import built
 
 from swdual.errors import InputError
-from swdual.scheduling import lublin, simulate
+from swdual.scheduling import Workload, lublin, simulate
+from swdual.scheduling.campaign import run
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.reports.explanation import Explainer, check_number, explain_job
 from swdual.scheduling.workload.sequential import sequential
@@ -93,6 +94,37 @@ def test_an_unknown_number_is_an_error_with_those_there_are(schedule):
         explain_job(schedule, 9)
     with pytest.raises(InputError, match="it has no jobs"):
         check_number(built(Platform(4), []).workload, 1)
+
+
+@pytest.mark.parametrize(
+    ("explain", "cause"),
+    [
+        ([99], "no job of the workload has the number 99; they are from 1 to 2"),
+        ([1, np.int64(3)], "no job of the workload has the number 3"),
+        (["1"], "explain takes numbers of jobs, such as 3, not '1'"),
+        ([None], "explain takes numbers of jobs, such as 3, not None"),
+        ("1", r"explain takes a list of numbers of jobs, such as \[3\], not '1'"),
+        (1, r"explain takes a list of numbers of jobs, such as \[3\], not 1"),
+    ],
+)
+@pytest.mark.parametrize(
+    "simulated",
+    [
+        pytest.param(simulate, id="simulate"),
+        pytest.param(lambda *jobs, explain: run(*jobs, "fcfs", explain=explain), id="campaign"),
+    ],
+)
+def test_only_numbers_of_jobs_are_explained(simulated, explain, cause):
+    """In a simulation as in a campaign; others were ignored."""
+    with pytest.raises(InputError, match=cause):
+        simulated(Workload.from_arrays([0, 1], 5, 1), 4, explain=explain)
+
+
+def test_numbers_of_jobs_may_come_in_any_way():
+    """Also by an iterator, or as numbers of NumPy."""
+    workload = Workload.from_arrays([0, 0], 5, 4)
+    for explain in (iter([2]), np.array([2]), {2}, range(2, 3)):
+        assert simulate(workload, 4, explain=explain).notes.keys() == {1}
 
 
 @pytest.mark.parametrize("policy", ["fcfs", "easy", "conservative", "easy_malleable", "spt"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +44,31 @@ def check_number(workload: Workload, number: int) -> None:
             "dropped",
             file=workload.source,
         )
+
+
+def check_explained(workload: Workload, numbers: Iterable[int]) -> list[int]:
+    """Return the numbers of jobs to explain, checked.
+
+    Parameters
+    ----------
+    workload, numbers
+        The jobs, and numbers of the trace.
+
+    Raises
+    ------
+    InputError
+        If they are no list of numbers, or no job has one of them.
+    """
+    if isinstance(numbers, str) or not isinstance(numbers, Iterable):
+        raise InputError(f"explain takes a list of numbers of jobs, such as [3], not {numbers!r}")
+    explained = [*numbers]
+    known = {*workload.number.tolist()}
+    for number in explained:
+        if not isinstance(number, Real):
+            raise InputError(f"explain takes numbers of jobs, such as 3, not {number!r}")
+        if number not in known:
+            check_number(workload, number)
+    return explained
 
 
 def explain_job(schedule: ScheduleData, number: int) -> list[str]:
