@@ -83,6 +83,13 @@ class Platform:
     name: str = ""
 
     def __post_init__(self) -> None:
+        try:
+            operator.index(self.processors)
+        except TypeError:
+            raise InputError(
+                f"a platform has a whole number of processors, not {self.processors!r}; give an "
+                "int, or a Platform"
+            ) from None
         if not 1 <= self.processors <= MAX_PLATFORM_PROCESSORS:
             raise InputError(
                 f"a platform has 1 to {MAX_PLATFORM_PROCESSORS:,} processors, not {self.processors}"

@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from swdual.errors import InputError
+from swdual.scheduling import Workload, simulate
 from swdual.scheduling import processors as sets
+from swdual.scheduling.campaign import run
 from swdual.scheduling.platform import PLATFORMS, Platform
 
 TREE = Platform(12, (2, 6, 12))
@@ -257,3 +259,13 @@ def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(InputError, match="cannot be opened: No such file") as caught:
         Platform.load(tmp_path / "none.toml")
     assert caught.value.file == str(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize("processors", [None, "4", 4.0, [4]])
+def test_processors_are_a_whole_number(processors):
+    """A platform's, and those that `simulate` and `run` are given."""
+    jobs = Workload.from_arrays([0], 5, 1)
+    simulations = (lambda given: simulate(jobs, given), lambda given: run(jobs, given, "fcfs"))
+    for call in (Platform, *simulations):
+        with pytest.raises(InputError, match="a platform has a whole number of processors, not"):
+            call(processors)

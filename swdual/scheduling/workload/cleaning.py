@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from swdual.errors import InputError
 from swdual.scheduling.job import seconds
 from swdual.scheduling.workload.preceding import NO_ROW, PRECEDING, find_preceding
-from swdual.scheduling.workload.repair import Repairs, rules
+from swdual.scheduling.workload.repair import RULE_SETS, Repairs, rules
 from swdual.scheduling.workload.report import CleaningReport, RuleCount
 from swdual.scheduling.workload.trace import FIELDS, MEASURED, MISSING, Trace
 from swdual.scheduling.workload.workload import Workload
@@ -90,11 +90,16 @@ def clean(
     Raises
     ------
     InputError
-        If there is no such rule set, or a job is too wide and this is to be an error: with the
-        line of the first one.
+        If ``repairs`` are no rules or there is no such rule set, or a job is too wide and this is
+        to be an error: with the line of the first one.
     """
     if isinstance(repairs, str):
         repairs = rules(repairs)
+    elif not isinstance(repairs, Repairs):
+        raise InputError(
+            f"{repairs!r:.40} is no set of rules; give a Repairs, such as "
+            f"Repairs(overrun='drop'), or one of {', '.join(RULE_SETS)}"
+        )
     job_filter = JobFilter(len(trace))
     status = trace["status"]
     job_filter.drop(np.isin(status, PARTS), "parts", "a part of a job that another line sums up")

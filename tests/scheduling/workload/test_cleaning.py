@@ -268,3 +268,10 @@ def test_rules_can_be_written_down():
 def test_the_default_of_each_rule_is_its_first_choice():
     """The listing says so."""
     assert {name: rule.choices[0] for name, rule in RULES.items()} == vars(Repairs())
+
+
+@pytest.mark.parametrize("repairs", [None, {"overrun": "drop"}, ["overrun=drop"]])
+def test_rules_are_a_set_or_its_name(repairs):
+    """The error names both."""
+    with pytest.raises(InputError, match=r"is no set of rules; give a Repairs.*standard, thesis"):
+        clean(trace_of({}), repairs)
