@@ -12,7 +12,7 @@ from support.pages import PAGES, ROOT, blocks_of
 from swdual import errors, registry
 from swdual.cli import group
 from swdual.format import SYNONYMS
-from swdual.results.file_types import ENDINGS
+from swdual.io.endings import ENDINGS
 
 OTHERS = {"--swipe", "--keep", "--local-directory", "--seq-id-mode", "--cov-mode", "--cluster-mode"}
 OTHERS |= {"--format-mode", "--unal"}

@@ -21,7 +21,7 @@ import click
 import pytest
 
 from swdual.cli import group
-from swdual.results.file_types import ENDINGS
+from swdual.io.endings import ENDINGS
 from swdual.version import __version__
 
 yaml = pytest.importorskip("yaml", reason="the files are YAML")

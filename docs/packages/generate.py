@@ -23,7 +23,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from swdual.cli import group
 from swdual.cli._options import CompositionMode, Count, Real, option_name
-from swdual.results.file_types import ENDINGS
+from swdual.io.endings import ENDINGS
 from swdual.version import __version__
 
 FOLDER = Path(__file__).resolve().parent

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swdual.cli._replayed import TracePart
-from swdual.errors import InputError, OutputError
+from swdual.errors import OutputError
+from swdual.io.endings import check_csv
 from swdual.io.file_kind import DRAWING, PAGE, TABLE
 from swdual.io.output import check_target, replace_file
 from swdual.planning.gantt import check_path
-from swdual.results.file_types import detect_format
 from swdual.scheduling import campaign, plugins
 from swdual.scheduling.campaign import ALL, Campaign, Combination, Outcome, PolicyChoice
 from swdual.scheduling.penalty import Penalty
@@ -155,7 +155,7 @@ class Files:
                 check_path(name)
         for name in (self.comparison, self.jobs):
             if name is not None:
-                _check_csv(name)
+                check_csv(name)
         if self.report is not None:
             page.check_path(self.report)
         written = [
@@ -300,20 +300,6 @@ class Report:
         if part.lines():
             facts["Part of the trace"] = "; ".join(part.lines())
         self._writer.finish(outcome.comparison, facts, outcome.summarize_refusals())
-
-
-def _check_csv(name: str) -> None:
-    """Check that the name of a file does not promise another format than CSV."""
-    try:
-        known = detect_format(name)
-    except InputError:
-        known = "another"
-    if known not in (None, "csv"):
-        raise InputError(
-            "the table is written as CSV; choose a name that ends in .csv, or .csv.gz to compress "
-            "it",
-            file=name,
-        )
 
 
 def to_dict(

@@ -8,6 +8,8 @@
     A file of records that survives a killed process.
 ``output``, ``file_kind``
     Files that appear under their name only when they are complete; which files they may replace.
+``endings``
+    The formats that endings of file names stand for.
 ``progress``
     Progress bars.
 ``url``, ``remote``

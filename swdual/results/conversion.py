@@ -14,10 +14,11 @@ from swdual.format import Column, Table, TableFormat, full_name, is_format, load
 from swdual.formats._text import parse_names
 from swdual.formats.commented import START
 from swdual.hits.fields import STANDARD
+from swdual.io.endings import TEXT_ENDINGS, detect_format
 from swdual.io.output import replace_file, split_compression
 from swdual.io.stream import open_bytes, open_text
 from swdual.results.checks import check_table
-from swdual.results.file_types import SELF_COMPRESSED, TEXT_ENDINGS, choose_format, detect_format
+from swdual.results.file_types import SELF_COMPRESSED, choose_format
 
 NAMED_FIELDS = ("tabular", "commented", "csv")
 """Formats whose fields can be given, as a file may not name them."""

@@ -8,31 +8,9 @@ from typing import NamedTuple
 
 from swdual.errors import InputError
 from swdual.format import Format, format_needs_alignment, full_name, parse_format
+from swdual.io.endings import ENDINGS, TEXT_ENDINGS, detect_format, find_ending
 from swdual.io.file_kind import PAGE, TABLE, FileKind, begins_with, is_table
-from swdual.io.output import COMPRESSIONS, split_compression
-
-ENDINGS = {
-    ".tsv": "tabular",
-    ".tab": "tabular",
-    ".m8": "tabular",
-    ".csv": "csv",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".xlsx": "xlsx",
-    ".npz": "npz",
-    ".aln": "pairwise",
-    ".xml": "xml",
-    ".sam": "sam",
-    ".paf": "paf",
-    ".html": "html",
-    ".htm": "html",
-}
-"""Endings of file names, and their formats."""
+from swdual.io.output import split_compression
 
 BEGINNINGS: dict[str, Callable[[bytes], object]] = {
     "tabular": is_table,
@@ -52,44 +30,6 @@ BEGINNINGS: dict[str, Callable[[bytes], object]] = {
     "html": PAGE.begins,
 }
 """How files of each format begin."""
-
-TEXT_ENDINGS = (".txt", ".out", ".blast")
-"""Endings of text files in any format."""
-
-OTHER_ENDINGS = {
-    ".xls": "old Excel workbooks (.xlsx is for Excel)",
-    ".ods": "OpenDocument spreadsheets (LibreOffice opens .xlsx and .csv)",
-    ".pdf": "PDF files",
-    ".asn": "ASN.1 files",
-    ".asn1": "ASN.1 files",
-    ".bam": "BAM files (samtools converts .sam)",
-    ".cram": "CRAM files (samtools converts .sam)",
-    ".gff": "GFF files",
-    ".gff3": "GFF files",
-    ".bed": "BED files",
-    ".fa": "sequences here",
-    ".faa": "sequences here",
-    ".fna": "sequences here",
-    ".fasta": "sequences here",
-    ".fastq": "sequences here",
-    ".fq": "sequences here",
-    ".db": "databases here",
-    ".dmnd": "databases here",
-    ".sqlite": "databases here",
-    ".pkl": "pickled objects",
-    ".pickle": "pickled objects",
-    ".npy": "NumPy files",
-    ".h5": "HDF5 files",
-    ".rds": "R's files",
-    ".zip": "archives (.gz compresses)",
-    ".7z": "archives (.gz compresses)",
-    ".rar": "archives (.gz compresses)",
-    ".tar": "archives (.gz compresses)",
-    ".tgz": "archives (.gz compresses)",
-    ".lz4": "LZ4 files (.zst compresses)",
-    ".z": "files of 'compress' (.gz compresses)",
-}
-"""Endings of files that swdual neither reads nor writes here, and what they are."""
 
 TABLES_OF_TEXT = ("tabular", "csv", "commented", "lca")
 """Formats of text that programs read whatever the ending is."""
@@ -115,35 +55,6 @@ class OutputFormat(NamedTuple):
     def kind(self) -> FileKind:
         """The kind of the file."""
         return find_kind(self.name)
-
-
-def detect_format(path: str | os.PathLike[str], *, verb: str = "write") -> str | None:
-    """Return the format that the name of a file stands for, or None.
-
-    Parameters
-    ----------
-    path
-        The file; an ending of a compression is ignored.
-    verb
-        "read" or "write", for messages.
-
-    Raises
-    ------
-    InputError
-        If the name stands for a format that swdual does not have.
-
-    >>> detect_format("hits.csv.gz"), detect_format("hits.txt"), detect_format("-")
-    ('csv', None, None)
-    """
-    ending = _ending(path)
-    if ending in OTHER_ENDINGS:
-        raise InputError(
-            f"swdual does not {verb} {OTHER_ENDINGS[ending]}; known endings: "
-            f"{' '.join([*ENDINGS, *TEXT_ENDINGS])}, and after those of text "
-            f"{' '.join(COMPRESSIONS)}",
-            file=path,
-        )
-    return ENDINGS.get(ending)
 
 
 def find_kind(name: str) -> FileKind:
@@ -199,7 +110,7 @@ def choose_format(
     chosen = parse_format(text)
     word = text.replace(",", " ").split()[0].lower()
     name = full_name(word)
-    ending = _ending(path)
+    ending = find_ending(path)
     agrees = by_name in (None, name) or {by_name, name} <= {*TABLES_OF_TEXT}
     if not agrees or (ending in TEXT_ENDINGS and name in SELF_COMPRESSED):
         better = next((end for end, known in ENDINGS.items() if known == name), ".txt")
@@ -218,7 +129,3 @@ def choose_format(
     return OutputFormat(
         name, chosen.format, chosen.fields, word == "csv" if header is None else header
     )
-
-
-def _ending(path: str | os.PathLike[str]) -> str:
-    return os.path.splitext(split_compression(path)[0])[1].lower()

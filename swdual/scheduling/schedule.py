@@ -89,8 +89,8 @@ class Schedule(ScheduleData):
 
         Raises
         ------
-        OutputError
-            If it cannot be written, or exists without `force`.
+        InputError, OutputError
+            If the name is one of another format, or the file exists or cannot be written.
         """
         jobs_table.write(self, path, force=force)
 

@@ -24,9 +24,9 @@ from swdual.errors import InputError, OutputError
 from swdual.format import Table, print_column
 from swdual.formats import jsonl, tabular
 from swdual.hits.fields import DATA, FIELDS, STANDARD
+from swdual.io.endings import ENDINGS, TEXT_ENDINGS
 from swdual.results.checks import RANGES
 from swdual.results.conversion import convert
-from swdual.results.file_types import ENDINGS, TEXT_ENDINGS
 
 pyarrow = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

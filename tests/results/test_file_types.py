@@ -15,13 +15,8 @@ import swdual
 from swdual.errors import InputError
 from swdual.format import SYNONYMS
 from swdual.hits.fields import DATA, STANDARD
-from swdual.results.file_types import (
-    ENDINGS,
-    OTHER_ENDINGS,
-    TEXT_ENDINGS,
-    choose_format,
-    detect_format,
-)
+from swdual.io.endings import ENDINGS, OTHER_ENDINGS, TEXT_ENDINGS, detect_format
+from swdual.results.file_types import choose_format
 
 
 @pytest.fixture(scope="module")

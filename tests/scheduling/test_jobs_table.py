@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.random_schedules import built, drawn
 
-from swdual.errors import OutputError
+from swdual.errors import InputError, OutputError
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.reports.comparison import compare
 from swdual.scheduling.reports.jobs_table import columns, write
 
 BATSIM = (
@@ -64,6 +65,25 @@ def test_a_file_is_replaced_only_by_force(schedule, tmp_path):
     assert path.read_text() == "mine"
     write(schedule, path, force=True)
     assert path.read_text().startswith(BATSIM)
+
+
+@pytest.mark.parametrize(
+    "name", ["t.parquet", "t.xlsx", "t.json", "t.tsv", "t.TSV.gz", "t.html", "t.pdf", "t.swf.zip"]
+)
+def test_csv_is_not_written_under_the_name_of_another_format(schedule, tmp_path, name):
+    """Of jobs and of a comparison, as the command line says."""
+    for table in (schedule.write_jobs, compare([schedule]).write_csv):
+        with pytest.raises(InputError, match=rf"{name}: the table is written as CSV; choose a"):
+            table(tmp_path / name, force=True)
+    assert not [*tmp_path.iterdir()]
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.CSV", "t.csv.xz", "t.txt", "t", "t.1"])
+def test_names_of_csv_and_names_that_say_nothing_are_taken(schedule, tmp_path, name):
+    """Both tables are written."""
+    for table in (schedule.write_jobs, compare([schedule]).write_csv):
+        table(tmp_path / name, force=True)
+        assert (tmp_path / name).stat().st_size
 
 
 @given(st.builds(drawn, st.integers(0, 2**32), st.integers(1, 20)))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from swdual import registry
 from swdual.errors import InputError
 from swdual.io import notebook
+from swdual.io.endings import check_csv
 from swdual.io.file_kind import TABLE
 from swdual.io.output import Utf8, replace_file
 from swdual.io.text import pluralize
@@ -228,9 +229,10 @@ class Comparison:
 
         Raises
         ------
-        OutputError
-            If it cannot be written, or exists without `force`.
+        InputError, OutputError
+            If the name is one of another format, or the file exists or cannot be written.
         """
+        check_csv(path)
         about = ("workload", "platform", "policy", "allocator", "options", "penalty", "power")
         half_widths = {f"{name}_half_width": None for row in self.rows for name in row.samples}
         names = [*about, *self.metrics, *half_widths]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.io.endings import check_csv
 from swdual.io.file_kind import TABLE
 from swdual.io.output import Utf8, replace_file
 from swdual.scheduling import processors
@@ -77,9 +78,10 @@ def write(schedule: ScheduleData, path: str | os.PathLike[str], *, force: bool =
 
     Raises
     ------
-    OutputError
-        If it cannot be written, or exists without `force`.
+    InputError, OutputError
+        If the name is one of another format, or the file exists or cannot be written.
     """
+    check_csv(path)
     source = schedule.workload.source
     inputs = [] if source is None else [source]
     with replace_file(path, TABLE, force=force, inputs=inputs, compress=True) as stream:
