@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +47,7 @@ def check_number(workload: Workload, number: int) -> None:
         )
 
 
-def check_explained(workload: Workload, numbers: Iterable[int]) -> list[int]:
+def check_explained(workload: Workload, numbers: Any) -> list[int]:
     """Return the numbers of jobs to explain, checked.
 
     Parameters
@@ -62,10 +63,11 @@ def check_explained(workload: Workload, numbers: Iterable[int]) -> list[int]:
     if isinstance(numbers, str) or not isinstance(numbers, Iterable):
         raise InputError(f"explain takes a list of numbers of jobs, such as [3], not {numbers!r}")
     explained = [*numbers]
+    wrong = [number for number in explained if not isinstance(number, Real)]
+    if wrong:
+        raise InputError(f"explain takes numbers of jobs, such as 3, not {wrong[0]!r}")
     known = {*workload.number.tolist()}
     for number in explained:
-        if not isinstance(number, Real):
-            raise InputError(f"explain takes numbers of jobs, such as 3, not {number!r}")
         if number not in known:
             check_number(workload, number)
     return explained

@@ -68,7 +68,7 @@ class Speedup(Protocol):
         ...
 
 
-def _to_array(name: str, values: ArrayLike, file: str | None = None) -> NDArray[Any]:
+def _to_array(name: str, values: Any, file: str | None = None) -> NDArray[Any]:
     """Return a column as an array, checked; NumPy would ignore masks.
 
     Parameters
