@@ -12,7 +12,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Self, TypedDict
+from typing import Any, Self, TypedDict, get_type_hints
 
 import xxhash
 
@@ -26,7 +26,7 @@ from swdual.io.text import pluralize
 from swdual.masking.mask import BLAST_PREFIX, STORED_MASKS, Mask, parse_mask
 from swdual.planning.planner import PACKAGE as planners
 from swdual.profiles.position_scores import PositionScores
-from swdual.runtime.keywords import find_fractions, require_numbers
+from swdual.runtime.keywords import find_fractions, plain_number
 from swdual.sequences import matrices
 from swdual.sequences.genetic_codes import check_genetic_code
 from swdual.sequences.scoring import ScoringScheme
@@ -140,6 +140,15 @@ class SearchKeywords(TypedDict, total=False):
     on_invalid: OnInvalid
     progress: Progress | bool
     cluster: Any
+
+
+_NUMBERS = {
+    name: kind
+    for name, hint in get_type_hints(SearchKeywords).items()
+    for kind in (int, float)
+    if hint in (kind, kind | None)
+}
+"""The options that are numbers, and their types."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -353,15 +362,21 @@ class SearchOptions:
     cluster: Any = None
 
     def __post_init__(self) -> None:
+        plain = {
+            name: plain_number(name, getattr(self, name), kind)
+            for name, kind in _NUMBERS.items()
+            if getattr(self, name) is not None
+        }
         for name, minimum in MINIMA.items():
             value = getattr(self, name)
             if value is None:
                 continue
-            require_numbers(**{name: value})
             if not value >= minimum:  # not-a-number is refused, too
                 raise InputError(f"`{name}` is {value}, but it must be at least {minimum}")
             if name in PERCENTAGES and value > 100:
                 raise InputError(f"`{name}` is {value}, but it is a percentage: at most 100")
+        for name, number in plain.items():
+            object.__setattr__(self, name, number)
         if self.stats not in (None, *STATS):
             raise InputError(
                 f"`stats` is {self.stats!r}, but it must be {', '.join(STATS[:2])} or none"

@@ -24,7 +24,7 @@ from swdual.master.search import Search
 from swdual.options import SearchOptions
 from swdual.profiles.profile import Profile
 from swdual.results.search_results import SearchResults
-from swdual.runtime.keywords import require_numbers
+from swdual.runtime.keywords import plain_number
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.detection import TypeRule
 from swdual.sequences.scoring import find_task
@@ -72,20 +72,15 @@ class RoundOptions:
     min_block_width: int = 0
 
     def __post_init__(self) -> None:
-        values = {
-            "iterations": self.iterations,
-            "inclusion": self.inclusion,
-            "pseudocount": self.pseudocount,
-            "min_block_width": self.min_block_width,
-        }
-        require_numbers(**values)
         for name in ("iterations", "pseudocount", "min_block_width"):
-            if not (isinstance(values[name], int | np.integer) and values[name] >= 0):
-                raise InputError(
-                    f"`{name}` is {values[name]}, but it must be a whole number, at least 0"
-                )
-        if not self.inclusion > 0:  # not-a-number is refused, too
+            value = plain_number(name, getattr(self, name), int)
+            object.__setattr__(self, name, value)
+            if value < 0:
+                raise InputError(f"`{name}` is {value}, but it must be a whole number, at least 0")
+        inclusion = plain_number("inclusion", self.inclusion, float)
+        if not inclusion > 0:  # not-a-number is refused, too
             raise InputError(f"`inclusion` is {self.inclusion}, but it must be more than 0")
+        object.__setattr__(self, "inclusion", inclusion)
 
     @property
     def identity(self) -> Identity:

@@ -121,7 +121,7 @@ class ClusterPreview:
         self.lengths = [frame_length(query) for query in sequences]
         self.kept = min(params.max_candidates or len(self.database), len(self.database))
         self._adjusts = params.adjusts
-        self._scheme = replace(make_default_scheme(known), frameshift=options.frameshift)
+        self._scheme = replace(make_default_scheme(known), frameshift=options.of_search.frameshift)
         if options.frameshift and any(kind.gpus for kind in self.cluster.kinds):
             raise InputError(
                 "describes GPUs, whose kernels have no frameshifts", file=self.cluster.path

@@ -54,7 +54,7 @@ from swdual.options import SearchOptions
 from swdual.planning.planner import MAX_WORKERS, PACKAGE, Plan
 from swdual.prediction.adjustment import forecast_adjustment
 from swdual.profiles.query import ProfileQuery, list_profiles
-from swdual.runtime.keywords import refuse_unknown
+from swdual.runtime.keywords import plain_number, refuse_unknown
 from swdual.sequences import matrices
 from swdual.sequences.frames import frame_length
 from swdual.sequences.objects import plain_source
@@ -261,7 +261,9 @@ class PreviewOptions:
             asked for, but the database holds nucleotides.
         """
         strand = choose_strand(database, self.strand, translation)
-        scheme = replace(make_default_scheme(database, translation), frameshift=self.frameshift)
+        scheme = replace(
+            make_default_scheme(database, translation), frameshift=self.of_search.frameshift
+        )
         params = self.of_search.parameters(scheme, strand, list_profiles(source), translation)
         check_translated_statistics(params)
         if params.adjusts and translation.db_gencode is None:
@@ -305,7 +307,9 @@ class Preview:
         if not self.kinds:
             raise InputError("a plan needs at least one CPU or GPU")
         book = CalibrationCache(name_setting(params.scheme))
-        scheme = replace(make_default_scheme(self.database), frameshift=options.frameshift)
+        scheme = replace(
+            make_default_scheme(self.database), frameshift=options.of_search.frameshift
+        )
         self.rates = find_rates(rates, self._counts, scheme, book)
         named = rates if isinstance(rates, (str, os.PathLike)) else book.path
         self.rates_file = None if named is None or isinstance(rates, Mapping) else os.fspath(named)
@@ -388,7 +392,7 @@ def _count_workers(
             raise InputError(f"`gpus={gpus_wanted}`: the kernels of GPUs have no frameshifts")
         gpus_wanted = 0
     for name, count in (("cpus", cpus), ("gpus", gpus_wanted)):
-        if count is not None and not 0 <= count <= MAX_WORKERS:
+        if count is not None and not 0 <= plain_number(name, count, int) <= MAX_WORKERS:
             raise InputError(f"`{name}` is {count}, but it must be from 0 to {MAX_WORKERS:,}")
     here = gpus_wanted if gpus_wanted is not None else len(list_gpus())
     return {"cpu": max(1, available_threads() - here) if cpus is None else cpus, "gpu": here}

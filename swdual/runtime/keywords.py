@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import inspect
 import numbers
+import operator
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
@@ -56,13 +57,41 @@ def require_numbers(**values: Any) -> None:
     swdual.errors.InputError: `top` is 'ten', but it must be a number
     """
     for name, value in values.items():
-        if not (value is None or isinstance(value, numbers.Real)):
+        if isinstance(value, bool) or not (value is None or isinstance(value, numbers.Real)):
             raise InputError(f"`{name}` is {quote(str(value))}, but it must be a number")
         try:
             0.0 if value is None else float(value)
         except OverflowError as error:
             most = sys.float_info.max
             raise InputError(f"`{name}` is too large; it must be at most {most:g}") from error
+
+
+def plain_number(name: str, value: Any, kind: type[int] | type[float]) -> int | float:
+    """Return a number as Python's own: the arithmetic of narrow types of NumPy overflows.
+
+    Parameters
+    ----------
+    name, value
+        Name of the argument, for messages, and its value.
+    kind
+        The type that is needed: `int` takes whole numbers only, and no float.
+
+    Raises
+    ------
+    InputError
+        If the value is no number of this type.
+
+    >>> plain_number("gap_open", 10.7, int)
+    Traceback (most recent call last):
+    ...
+    swdual.errors.InputError: `gap_open` is 10.7, but it must be a whole number
+    """
+    require_numbers(**{name: value})
+    try:
+        return operator.index(value) if kind is int else float(value)
+    except TypeError as error:
+        what = "a whole number" if kind is int else "a number"
+        raise InputError(f"`{name}` is {value}, but it must be {what}") from error
 
 
 def find_fractions(**values: float | None) -> list[str]:

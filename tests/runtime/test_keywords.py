@@ -9,6 +9,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import get_type_hints
 
+import numpy as np
 import pytest
 
 import swdual
@@ -108,6 +109,66 @@ def test_a_number_that_no_float_can_hold_is_refused(name):
     with pytest.raises(InputError, match=f"`{name}` is too large"):
         SearchOptions(**{name: 10**5000})
     assert SearchOptions(**{name: 10**300})
+
+
+WHOLE = [name for name, hint in get_type_hints(SearchKeywords).items() if hint in (int, int | None)]
+REAL = [
+    name for name, hint in get_type_hints(SearchKeywords).items() if hint in (float, float | None)
+]
+FAMILY = {"a": "MKVLAWGGHERWCDEFMKTAYI", "b": "MKVLAWGGHERW"}
+CALLS = {
+    "search": lambda **options: swdual.search(FAMILY, FAMILY, **options),
+    "align": lambda **options: swdual.align(*FAMILY.values(), **options),
+    "iterate": lambda **options: next(swdual.iterate(FAMILY, FAMILY, **options)),
+    "allpairs": lambda **options: swdual.allpairs(FAMILY, **options),
+    "plan": lambda **options: swdual.plan(FAMILY, FAMILY, **options),
+}
+
+
+@pytest.mark.parametrize("value", [10.7, 2.0, float("inf"), float("nan"), np.float32(2), True])
+@pytest.mark.parametrize("name", WHOLE)
+def test_an_option_of_whole_numbers_takes_nothing_else(name, value):
+    """A fraction would be cut off, and true is 1 by chance."""
+    with pytest.raises(InputError, match=f"^`{name}` is '?{value}'?, but it must be a (whole )?nu"):
+        SearchOptions(**{name: value})
+
+
+@pytest.mark.parametrize("name", [*WHOLE, *REAL])
+def test_numbers_of_numpy_become_those_of_python(name):
+    """In a narrow type, sums of penalties overflow."""
+    plain = SearchOptions(**{name: 1})
+    for kind in (np.int8, np.uint8, np.int32, np.uint64) if name in WHOLE else (int, np.float32):
+        options = SearchOptions(**{name: kind(1)})
+        assert options == plain
+        assert type(getattr(options, name)) is (int if name in WHOLE else float)
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_true_is_no_real_number_either(name):
+    with pytest.raises(InputError, match=f"`{name}` is 'True', but it must be a number"):
+        SearchOptions(**{name: True})
+
+
+@pytest.mark.parametrize("value", [5.5, True])
+@pytest.mark.parametrize(
+    ("call", "name"),
+    [
+        *[(call, "gap_open") for call in ("search", "align", "iterate", "allpairs")],
+        *[("plan", name) for name in ("max_target_seqs", "cpus", "gpus")],
+        ("iterate", "iterations"),
+    ],
+)
+def test_every_function_refuses_what_is_no_whole_number(call, name, value):
+    """By the name of the option, before anything is computed."""
+    with pytest.raises(InputError, match=f"^`{name}` is '?{value}'?, but it must be a (whole )?nu"):
+        CALLS[call](**{name: value})
+
+
+@pytest.mark.parametrize("call", ["search", "align", "allpairs"])
+def test_scores_do_not_depend_on_the_type_of_a_penalty(call):
+    """Of many letters, so that their sums are larger than the types of the penalties."""
+    plain = CALLS[call](gap_open=11, gap_extend=1)
+    assert CALLS[call](gap_open=np.int8(11), gap_extend=np.int8(1)) == plain
 
 
 PUBLIC = [
