@@ -18,6 +18,9 @@ SEQUENCE_COLUMNS = ("sequence", "seq")
 NAME_COLUMNS = ("id", "name", "identifier", "accession", "title", "header")
 """The columns of a data frame that are read, in any case; of several names the first one counts."""
 
+FRAMES = ("DataFrame", "Table", "LazyFrame")
+"""The types of data frames."""
+
 COPIED = 1 << 20
 """Bytes or characters that are read from an open file at a time."""
 
@@ -57,13 +60,18 @@ def plain_source(
     if isinstance(source, (str, bytes, os.PathLike)):
         return source
     kind = type(source).__name__
-    if kind in ("DataFrame", "Table", "LazyFrame"):
+    if kind in FRAMES:
         return _read_frame(source, kind)
     if kind == "Series" and hasattr(source, "items"):
         return _make_pairs(map(str, source.index), source, kind)
     if hasattr(source, "read"):
         return _read_stream(source, on_invalid)
     return source
+
+
+def is_table(source: Any) -> bool:
+    """Return whether an object is a data frame or an open file, which have many sequences."""
+    return type(source).__name__ in FRAMES or hasattr(source, "read")
 
 
 def _read_frame(frame: Any, kind: str) -> list[tuple[str, Any]]:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import os
+import reprlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any, NoReturn, get_args
 
 from swdual.errors import InputError
 from swdual.io.url import is_url
 from swdual.sequences.alphabet import INVALID, Alphabet
 from swdual.sequences.fasta import read_sequences
-from swdual.sequences.objects import plain_source
+from swdual.sequences.objects import NAME_COLUMNS, SEQUENCE_COLUMNS, is_table, plain_source
 from swdual.sequences.sequence import Sequence
 from swdual.sequences.validation import OnInvalid
+
+_ITEM = "it must be a text, a record or an (id, sequence) pair"
+_VALUE = "a name has one sequence: a text or a record"
+_TABLE = "give a table as dict(zip(names, sequences)) or as a data frame"
 
 _LINE_BREAKS = str.maketrans("\r\n", "  ")
 
@@ -26,7 +31,8 @@ def as_sequences(
     A path-like object, "-", and text that names an existing file are read as a file. Other text is
     a sequence if it has only letters and ``*``. Also: a Biopython ``SeqRecord`` or ``Seq``, bytes,
     a `Sequence`, an (id, sequence) pair, a mapping of ids to sequences, and an iterable of any of
-    these (but not of paths); and open files, data frames and Series: see `plain_source`.
+    these (but not of paths and mappings); and open files, data frames and Series: see
+    `plain_source`. A pair is a tuple, or within an iterable also a list.
 
     Parameters
     ----------
@@ -64,11 +70,13 @@ def as_sequences(
 def is_record(item: Any) -> bool:
     """Return whether an object is a sequence, or a mapping of ids to sequences.
 
-    Some of these can be iterated, as their letters or keys: they are no iterables of sequences.
+    Some of these can be iterated, as their letters or keys: they are no iterables of sequences. A
+    pair is one if its name is bytes, which are no path.
     """
     kind = type(item).__name__
     biopython = kind in ("Seq", "MutableSeq") or (hasattr(item, "seq") and hasattr(item, "id"))
-    return biopython or isinstance(item, (bytes, Sequence, Mapping))
+    pair = isinstance(item, tuple) and _is_pair(item) and isinstance(item[0], bytes)
+    return biopython or pair or isinstance(item, (bytes, Sequence, Mapping))
 
 
 def find_alphabet(source: Any) -> Alphabet | None:
@@ -97,32 +105,76 @@ def _is_file(text: str) -> bool:
 
 def _pairs(source: Any, alphabet: Alphabet) -> Iterator[tuple[str, str | bytes]]:
     """Yield titles ("" if there is none) and residues: letters, or codes of the alphabet."""
-    if isinstance(source, str):
-        yield "", source
-    elif isinstance(source, bytes):
-        yield "", source.decode("latin-1")
-    elif isinstance(source, Sequence):
-        yield source.title, source.unmasked if source.alphabet is alphabet else source.letters
-    elif hasattr(source, "seq") and hasattr(source, "id"):
-        description = getattr(source, "description", "") or source.id
-        title = description if description.startswith(source.id) else source.id
-        yield title, str(source.seq)
+    found = _read_one(source, alphabet)
+    if found is not None:
+        yield found
     elif isinstance(source, Mapping):
+        keys = {str(key).lower() for key in source}
+        if keys & {*SEQUENCE_COLUMNS} and keys & {*NAME_COLUMNS}:
+            raise InputError(
+                f"a dictionary has names and their sequences, but this one has "
+                f"{', '.join(map(str, source))}; {_TABLE}"
+            )
         for title, value in source.items():
-            yield from ((str(title), residues) for _, residues in _pairs(value, alphabet))
-    elif type(source).__name__ in ("Seq", "MutableSeq"):
-        yield "", str(source)
-    elif isinstance(source, tuple) and len(source) == 2 and isinstance(source[0], str):
-        yield from ((source[0], residues) for _, residues in _pairs(source[1], alphabet))
-    elif (
-        plain := plain_source(source, none="one of the sequences is None; leave it out")
-    ) is not source and isinstance(plain, list):
-        yield from _pairs(plain, alphabet)
-    elif isinstance(source, Iterable) and plain is source:
-        for item in source:
-            yield from _pairs(item, alphabet)
+            yield _read_named(title, value, alphabet)
+    elif isinstance(source, tuple) and _is_pair(source):
+        yield _read_named(*source, alphabet)
+    elif isinstance(source, Iterable):
+        for number, item in enumerate(source, start=1):
+            if is_table(item):
+                yield from _pairs(plain_source(item), alphabet)
+            elif (found := _read_one(item, alphabet)) is not None:
+                yield found
+            elif isinstance(item, (list, tuple)) and _is_pair(item):
+                yield _read_named(*item, alphabet)
+            else:
+                _refuse(item, f"item {number} of the sequences", _ITEM)
     else:
         raise InputError(f"expected sequences, found {type(source).__name__}")
+
+
+def _read_one(source: Any, alphabet: Alphabet) -> tuple[str, str | bytes] | None:
+    """Return title and residues of an object that is one sequence by itself; of others None."""
+    if isinstance(source, str):
+        return "", source
+    if isinstance(source, bytes):
+        return "", source.decode("latin-1")
+    if isinstance(source, Sequence):
+        return source.title, source.unmasked if source.alphabet is alphabet else source.letters
+    if hasattr(source, "seq") and hasattr(source, "id"):
+        try:
+            letters = None if source.seq is None else str(source.seq)
+        except ValueError:  # Biopython knows only the length
+            letters = None
+        if letters is None:
+            raise InputError(f"record {source.id!r} has no sequence; leave it out")
+        description = getattr(source, "description", "") or source.id
+        title = description if description.startswith(source.id) else source.id
+        return title, letters
+    if type(source).__name__ in ("Seq", "MutableSeq"):
+        return "", str(source)
+    return None
+
+
+def _is_pair(items: Any) -> bool:
+    return len(items) == 2 and isinstance(items[0], (str, bytes))
+
+
+def _read_named(name: Any, value: Any, alphabet: Alphabet) -> tuple[str, str | bytes]:
+    """Return a name and the residues of its sequence."""
+    found = _read_one(value, alphabet)
+    if found is None:
+        _refuse(value, f"the sequence of {name!r}", _VALUE)
+    return name.decode(errors="replace") if isinstance(name, bytes) else str(name), found[1]
+
+
+def _refuse(item: Any, what: str, rule: str) -> NoReturn:
+    if item is None:
+        raise InputError("one of the sequences is None; leave it out")
+    if isinstance(item, Iterable):
+        shown = " ".join(reprlib.repr(item).split())
+        raise InputError(f"{what} is a {type(item).__name__}, {shown}, but {rule}; {_TABLE}")
+    raise InputError(f"expected sequences, found {type(item).__name__} as {what}")
 
 
 def _encode(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+from collections import namedtuple
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +18,8 @@ from swdual.sequences.records import as_sequences
 from swdual.sequences.sequence import Sequence
 
 CODES = PROTEIN.encode("MKV")
+
+Row = namedtuple("Row", "seq id")
 
 
 @pytest.mark.parametrize(
@@ -35,7 +39,12 @@ CODES = PROTEIN.encode("MKV")
         ["MKV"],
         [("a", "MKV")],
         (record for record in [SeqRecord(Seq("MKV"), id="a")]),
-        [{"a": "MKV"}],
+        [["a", "MKV"]],
+        csv.reader(["a,MKV"]),
+        (b"a", "MKV"),
+        [(b"a", b"MKV")],
+        {b"a": "MKV"},
+        [Row("MKV", "a")],
     ],
     ids=lambda source: type(source).__name__,
 )
@@ -87,6 +96,44 @@ def test_what_is_no_sequence_is_refused_by_name(source, words):
         list(as_sequences(source, PROTEIN))
     for word in words:
         assert word in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("source", "words"),
+    [
+        ([{"gene": "alpha", "protein": "MKV"}], "item 1 of the sequences is a dict, {'gene'"),
+        (csv.DictReader(["id,seq", "alpha,MKV"]), "item 1 of the sequences is a dict"),
+        ({"id": ["alpha"], "sequence": ["MKV"]}, "but this one has id, sequence; give a table"),
+        ({"id": "alpha", "Seq": "MKV"}, "but this one has id, Seq; give a table as dict"),
+        ({"gene": ["alpha"], "protein": ["MKV"]}, "the sequence of 'gene' is a list"),
+        ({"fam": ("MKV", "GGH")}, "the sequence of 'fam' is a tuple"),
+        (["MKV", ("alpha", "MKV", "a story")], "item 2 of the sequences is a tuple, "),
+        (csv.reader(["alpha,MKV,a story"]), "item 1 of the sequences is a list, "),
+        (np.array([["alpha", "MKV"]]), "item 1 of the sequences is a ndarray"),
+        ([["MKV"]], "item 1 of the sequences is a list"),
+        ([iter(["MKV"])], "item 1 of the sequences is a list_iterator"),
+        ([("a", ("b", "MKV"))], "the sequence of 'a' is a tuple"),
+    ],
+)
+def test_rows_of_a_table_and_nested_sequences_are_refused(source, words):
+    """Names in them are letters of proteins, too: ALPHA would be searched."""
+    with pytest.raises(InputError) as caught:
+        list(as_sequences(source, PROTEIN))
+    assert words in str(caught.value)
+    assert "give a table as dict(zip(names, sequences))" in str(caught.value)
+
+
+@pytest.mark.parametrize("seq", [None, Seq(None, length=4)], ids=["none", "undefined"])
+def test_a_record_without_a_sequence_is_refused(seq):
+    """NONE is a protein, too."""
+    with pytest.raises(InputError, match=r"^record 'x' has no sequence; leave it out"):
+        list(as_sequences([SeqRecord(seq, id="x")], PROTEIN))
+
+
+def test_a_pair_with_a_name_of_bytes_is_a_database_of_one_sequence():
+    """Its name is no sequence."""
+    results = swdual.search("MKVLAWGGHERW", (b"MKVLAWGGHERWM", "MKVLAWGGHERW"))
+    assert [(hit.id, hit.target_length) for hit in results[0]] == [("MKVLAWGGHERWM", 12)]
 
 
 def test_a_missing_path_is_refused_by_name(here):
