@@ -84,8 +84,8 @@ def iter_search(
     ----------
     queries
         A path (FASTA or FASTQ, compressed or not), a sequence as text, a Biopython record, an
-        (id, sequence) pair, a dict of them, or an iterable of any of these but dicts; or a
-        `Profile`, or a list of them.
+        (id, sequence) pair, a dict of them, or an iterable of any of these (dicts of one sequence
+        each); or a `Profile`, or a list of them.
     database
         A `Database`, the path of one or of a sequence file, a list of `Path` objects of sequence
         files, or sequences as records, pairs, a dictionary or an iterable of these; what is not a

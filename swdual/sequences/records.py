@@ -31,8 +31,9 @@ def as_sequences(
     A path-like object, "-", and text that names an existing file are read as a file. Other text is
     a sequence if it has only letters and ``*``. Also: a Biopython ``SeqRecord`` or ``Seq``, bytes,
     a `Sequence`, an (id, sequence) pair, a mapping of ids to sequences, and an iterable of any of
-    these (but not of paths and mappings); and open files, data frames and Series: see
-    `plain_source`. A pair is a tuple, or within an iterable also a list.
+    these (but not of paths, and not of mappings of several sequences, which may be rows of a
+    table); and open files, data frames and Series: see `plain_source`. A pair is a tuple, or within
+    an iterable also a list.
 
     Parameters
     ----------
@@ -109,8 +110,7 @@ def _pairs(source: Any, alphabet: Alphabet) -> Iterator[tuple[str, str | bytes]]
     if found is not None:
         yield found
     elif isinstance(source, Mapping):
-        keys = {str(key).lower() for key in source}
-        if keys & {*SEQUENCE_COLUMNS} and keys & {*NAME_COLUMNS}:
+        if len(_columns(source)) > 1:
             raise InputError(
                 f"a dictionary has names and their sequences, but this one has "
                 f"{', '.join(map(str, source))}; {_TABLE}"
@@ -118,7 +118,7 @@ def _pairs(source: Any, alphabet: Alphabet) -> Iterator[tuple[str, str | bytes]]
         for title, value in source.items():
             yield _read_named(title, value, alphabet)
     elif isinstance(source, tuple) and _is_pair(source):
-        yield _read_named(*source, alphabet)
+        yield _read_named(source[0], source[1], alphabet)
     elif isinstance(source, Iterable):
         for number, item in enumerate(source, start=1):
             if is_table(item):
@@ -126,7 +126,9 @@ def _pairs(source: Any, alphabet: Alphabet) -> Iterator[tuple[str, str | bytes]]
             elif (found := _read_one(item, alphabet)) is not None:
                 yield found
             elif isinstance(item, (list, tuple)) and _is_pair(item):
-                yield _read_named(*item, alphabet)
+                yield _read_named(item[0], item[1], alphabet)
+            elif isinstance(item, Mapping) and len(item) == 1 and not _columns(item):
+                yield from _pairs(item, alphabet)
             else:
                 _refuse(item, f"item {number} of the sequences", _ITEM)
     else:
@@ -154,6 +156,13 @@ def _read_one(source: Any, alphabet: Alphabet) -> tuple[str, str | bytes] | None
     if type(source).__name__ in ("Seq", "MutableSeq"):
         return "", str(source)
     return None
+
+
+def _columns(names: Iterable[Any]) -> set[str]:
+    """Return the names of columns of a table: of sequences, and of names if there are both."""
+    lower = {str(name).lower() for name in names}
+    sequences = lower.intersection(SEQUENCE_COLUMNS)
+    return sequences | lower.intersection(NAME_COLUMNS) if sequences else sequences
 
 
 def _is_pair(items: Any) -> bool:
