@@ -26,7 +26,7 @@ from swdual.io.text import pluralize
 from swdual.masking.mask import BLAST_PREFIX, STORED_MASKS, Mask, parse_mask
 from swdual.planning.planner import PACKAGE as planners
 from swdual.profiles.position_scores import PositionScores
-from swdual.runtime.keywords import find_fractions, plain_number
+from swdual.runtime.keywords import find_fractions, plain_number, require_range
 from swdual.sequences import matrices
 from swdual.sequences.genetic_codes import check_genetic_code
 from swdual.sequences.scoring import ScoringScheme
@@ -368,13 +368,9 @@ class SearchOptions:
             if getattr(self, name) is not None
         }
         for name, minimum in MINIMA.items():
-            value = getattr(self, name)
-            if value is None:
-                continue
-            if not value >= minimum:  # not-a-number is refused, too
-                raise InputError(f"`{name}` is {value}, but it must be at least {minimum}")
-            if name in PERCENTAGES and value > 100:
-                raise InputError(f"`{name}` is {value}, but it is a percentage: at most 100")
+            if name in plain:
+                percentage = name in PERCENTAGES
+                require_range(name, getattr(self, name), minimum, percentage=percentage)
         for name, number in plain.items():
             object.__setattr__(self, name, number)
         if self.stats not in (None, *STATS):

@@ -21,12 +21,12 @@ from swdual.errors import InputError
 from swdual.hits.adjustment_counts import NO_ADJUSTMENT, AdjustmentCounts
 from swdual.hits.hit import Hit
 from swdual.hits.inclusion import Inclusion, InclusionHistory, list_inclusions
-from swdual.hits.search_parameters import AlignmentFilters, SearchParameters
+from swdual.hits.search_parameters import ALIGNMENT_FILTERS, AlignmentFilters, SearchParameters
 from swdual.hits.targets import StoredTargets, TargetRecords
 from swdual.hits.taxa import LCA_TOP, CommonAncestor, find_common_ancestor
 from swdual.io.text import pluralize, quote
 from swdual.profiles.query import find_positions, find_scores
-from swdual.runtime.keywords import find_fractions, require_numbers, suggest_names
+from swdual.runtime.keywords import find_fractions, require_numbers, require_range, suggest_names
 from swdual.sequences.frames import count_residues, find_reading_frames
 from swdual.sequences.sequence import Sequence, description, first_word, identifiers
 from swdual.sequences.translation import translate
@@ -540,7 +540,14 @@ class QueryResult(SequenceOf[Hit]):
         """Return a result with the hits that score at most `percent` percent below the best.
 
         Hits of equal scores are kept or left out together.
+
+        Raises
+        ------
+        InputError
+            If it is no percentage.
         """
+        require_numbers(percent=percent)
+        require_range("percent", percent, 0, percentage=True)
         if not len(self):
             return self
         cutoff = score_cutoff(int(self.scores.max()), percent)
@@ -558,8 +565,10 @@ class QueryResult(SequenceOf[Hit]):
         Raises
         ------
         InputError
-            If the taxonomy of the targets is not known.
+            If the taxonomy of the targets is not known, or `top` is no percentage.
         """
+        require_numbers(top=top)
+        require_range("top", top, 0, percentage=True)
         return find_common_ancestor(self, top)
 
     @suggest_names
@@ -595,17 +604,21 @@ class QueryResult(SequenceOf[Hit]):
         Raises
         ------
         InputError
-            If a limit is no number, or one on E-values or bit scores is given and the search had no
-            statistics.
+            If a limit is no number or out of range, or one on E-values or bit scores is given and
+            the search had no statistics.
         """
-        require_numbers(
-            evalue=evalue,
-            min_score=min_score,
-            min_raw_score=min_raw_score,
-            min_identity=min_identity,
-            min_query_cover=min_query_cover,
-            min_target_cover=min_target_cover,
-        )
+        limits = {
+            "evalue": evalue,
+            "min_score": min_score,
+            "min_raw_score": min_raw_score,
+            "min_identity": min_identity,
+            "min_query_cover": min_query_cover,
+            "min_target_cover": min_target_cover,
+        }
+        require_numbers(**limits)
+        for name, value in limits.items():
+            if value is not None:
+                require_range(name, value, 0, percentage=name in ALIGNMENT_FILTERS)
         for text in find_fractions(
             min_identity=min_identity,
             min_query_cover=min_query_cover,
@@ -622,8 +635,8 @@ class QueryResult(SequenceOf[Hit]):
             passing &= rows.bits >= min_score
         if min_raw_score is not None:
             passing &= rows.scores >= min_raw_score
-        limits = AlignmentFilters(min_identity or 0, min_query_cover or 0, min_target_cover or 0)
-        passing &= rows.is_passing(limits)
+        filters = AlignmentFilters(min_identity or 0, min_query_cover or 0, min_target_cover or 0)
+        passing &= rows.is_passing(filters)
         if rows is self:
             return self.subset(np.flatnonzero(passing))
         is_best = np.diff(rows.ranks, prepend=0) > 0

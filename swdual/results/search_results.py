@@ -135,13 +135,21 @@ class SearchResults:
     @overload
     def __getitem__(self, query: int | str) -> QueryResult: ...
     @overload
-    def __getitem__(self, query: slice | list[int | str]) -> SearchResults: ...
     def __getitem__(
-        self, query: int | str | slice | list[int | str]
+        self, query: slice | list[int | str] | list[bool] | NDArray[Any]
+    ) -> SearchResults: ...
+    def __getitem__(
+        self, query: int | str | slice | list[int | str] | list[bool] | NDArray[Any]
     ) -> QueryResult | SearchResults:
         """Return the result of a query, by its place or by its identifier.
 
-        A slice, or a list of places and identifiers, returns results of these queries only.
+        A slice, or a list or array of places and identifiers, returns results of these queries
+        only; so does a mask: a list or array with true or false for each query.
+
+        Raises
+        ------
+        InputError
+            If no query has the identifier, or a mask is not as long as the results.
 
         >>> import swdual
         >>> found = swdual.search({"q1": "MKVLAW", "q2": "GGHERW"}, {"t": "MKVLAWGGHERW"})
@@ -150,9 +158,17 @@ class SearchResults:
         """
         if isinstance(query, str):
             return self._queries[find_index(query, self.query_ids, "query")]
-        if not isinstance(query, slice | list):
-            return self._queries[query]
-        chosen = self._queries[query] if isinstance(query, slice) else [self[k] for k in query]
+        which: Any = query.tolist() if hasattr(query, "tolist") else query  # of NumPy or pandas
+        if isinstance(which, bool):
+            raise InputError(f"a query is chosen by its place or identifier, but not by {which}")
+        if not isinstance(which, slice | list):
+            return self._queries[which]
+        if isinstance(which, list) and which and all(isinstance(k, bool | np.bool_) for k in which):
+            if len(which) != len(self):
+                queries = pluralize(len(self), "query", "queries")
+                raise InputError(f"a mask of {len(which)} entries does not fit {queries}")
+            which = np.flatnonzero(which).tolist()
+        chosen = self._queries[which] if isinstance(which, slice) else [self[k] for k in which]
         part = self._with(chosen)
         if self.found == sum(map(len, self._queries)):
             part.found = sum(map(len, chosen))

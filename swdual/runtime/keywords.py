@@ -66,6 +66,29 @@ def require_numbers(**values: Any) -> None:
             raise InputError(f"`{name}` is too large; it must be at most {most:g}") from error
 
 
+def require_range(name: str, value: Any, minimum: float, *, percentage: bool) -> None:
+    """Raise an InputError if a number is too small, a percentage above 100, or not-a-number.
+
+    Parameters
+    ----------
+    name, value
+        Name of the argument, and its value.
+    minimum
+        The smallest value.
+    percentage
+        Whether it is at most 100.
+
+    >>> require_range("top", 200, 0, percentage=True)
+    Traceback (most recent call last):
+    ...
+    swdual.errors.InputError: `top` is 200, but it is a percentage: at most 100
+    """
+    if not value >= minimum:  # not-a-number is refused, too
+        raise InputError(f"`{name}` is {value}, but it must be at least {minimum}")
+    if percentage and value > 100:
+        raise InputError(f"`{name}` is {value}, but it is a percentage: at most 100")
+
+
 def plain_number(name: str, value: Any, kind: type[int] | type[float]) -> int | float:
     """Return a number as Python's own: the arithmetic of narrow types of NumPy overflows.
 

@@ -8,6 +8,7 @@ import json
 import math
 import pickle
 import re
+from functools import partial
 from html.parser import HTMLParser
 
 import numpy as np
@@ -89,6 +90,52 @@ def test_some_queries_have_all_methods_of_results(results, tmp_path):
         results[[3]]
     with pytest.raises(KeyError):
         results[["q1", "none"]]
+
+
+def test_queries_are_chosen_by_a_mask_or_an_array(results):
+    """As NumPy's arrays are."""
+    for mask in ([True, False, True], [np.True_, np.False_, np.True_]):
+        assert results[mask].query_ids == results[np.array(mask)].query_ids == ["q1", "q3"]
+    assert results[[False] * 3].query_ids == []
+    assert results[np.array([2, 0])].query_ids == ["q3", "q1"]
+    assert results[np.array(["q2"])].query_ids == ["q2"]
+    assert results[np.array([])].query_ids == []
+    assert results[np.int64(1)] is results[1]
+    for mask in ([True, False], np.ones(4, bool)):
+        with pytest.raises(InputError, match=rf"a mask of {len(mask)} entries does not fit 3 que"):
+            results[mask]
+    for mixed in (True, [True, 2, 0]):
+        with pytest.raises(InputError, match="by its place or identifier, but not by True"):
+            results[mixed]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "message"),
+    [
+        *[
+            (name, value, f"`{name}` is {value}, but it must be at least 0")
+            for name in ("evalue", "min_score", "min_raw_score", "min_identity", "min_target_cover")
+            for value in (-1, math.nan)
+            if (name, value) != ("min_raw_score", math.nan)
+        ],
+        *[
+            (name, 200, f"`{name}` is 200, but it is a percentage: at most 100")
+            for name in ("min_identity", "min_query_cover", "min_target_cover")
+        ],
+    ],
+)
+def test_a_filter_refuses_what_a_search_refuses(results, name, value, message):
+    """With the same words, instead of keeping all hits or none."""
+    for call in (results.filter, results[0].filter, partial(search, "MKV", {"t": "MKV"})):
+        with pytest.raises(InputError, match=message):
+            call(**{name: value})
+
+
+@pytest.mark.parametrize("percent", [-5, 101, math.nan, True, "5"])
+def test_hits_within_a_percentage_need_one(results, percent):
+    for call in (results.within, results[0].within):
+        with pytest.raises(InputError, match=f"`percent` is '?{percent}'?, but it "):
+            call(percent)
 
 
 def test_a_result_says_where_methods_of_results_are(results):
