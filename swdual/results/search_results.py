@@ -162,7 +162,8 @@ class SearchResults:
         if isinstance(which, bool):
             raise InputError(f"a query is chosen by its place or identifier, but not by {which}")
         if not isinstance(which, slice | list):
-            return self._queries[which]
+            result: QueryResult = self._queries[which]
+            return result
         if isinstance(which, list) and which and all(isinstance(k, bool | np.bool_) for k in which):
             if len(which) != len(self):
                 queries = pluralize(len(self), "query", "queries")
