@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from enum import Enum
@@ -446,6 +447,8 @@ def read_queries(
     elif masks:
         found = (_mask_letters(query, mask, alphabet) for query in found)
     queries = list(limit_to_memory(found, database.held_bytes, find_allowance(memory_limit)))
+    if source is not database:
+        _warn_of_names(queries)
     if alphabet is PROTEIN and query_gencode is None and source is not database:
         _refuse_nucleotides(queries, database, rule, source)
     residues = sum(len(query.codes) for query in queries)
@@ -461,6 +464,24 @@ def read_queries(
             pluralize(sum(map(is_masked, queries)), "query", "queries"),
         )
     return queries
+
+
+def _warn_of_names(queries: list[Sequence]) -> None:
+    """Log a warning if there are no queries, or if some cannot be told by their identifiers."""
+    if not queries:
+        logger.warning("there are no queries")
+    counts = Counter(query.id for query in queries)
+    repeated = len(queries) - len(counts)
+    if repeated:
+        logger.warning(
+            "%s, such as %s; an identifier ends at the first blank",
+            pluralize(
+                repeated,
+                "query repeats the identifier of an earlier one",
+                "queries repeat the identifier of an earlier one",
+            ),
+            counts.most_common(1)[0][0],
+        )
 
 
 def check_profiles(

@@ -159,11 +159,29 @@ def test_u_is_t_in_nucleotides():
     assert rna.codes == dna.codes
 
 
-def test_a_search_of_no_queries_has_no_results():
-    """An empty iterable is a search with nothing in it."""
-    results = swdual.search([], {"t": "MKV"})
+@pytest.mark.parametrize("make", [list, dict, lambda: iter([])], ids=["list", "dict", "iterator"])
+def test_a_search_of_no_queries_has_no_results(make, caplog):
+    """An empty iterable is a search with nothing in it, of which a warning tells."""
+    results = swdual.search(make(), {"t": "MKV"})
     assert len(results) == 0
     assert results.scores.tolist() == []
+    assert [each.message for each in caplog.records if each.levelname == "WARNING"] == [
+        "there are no queries"
+    ]
+
+
+def test_queries_that_share_an_identifier_are_warned_of_once(caplog):
+    """Names are cut at a blank."""
+    letters = "MKVLAWGGHERWCDEFMKTAYIAKQR"
+    swdual.search({"sample 1": letters, "sample 2": letters, "b": letters}, {"t": letters})
+    (said,) = [each.message for each in caplog.records if each.levelname == "WARNING"]
+    assert said == (
+        "1 query repeats the identifier of an earlier one, such as sample; an identifier ends at "
+        "the first blank"
+    )
+    caplog.clear()
+    swdual.allpairs([("sample 1", letters), ("sample 2", letters)])
+    assert not [each for each in caplog.records if "query repeats" in each.message]
 
 
 def test_codes_of_a_sequence_must_be_letters():
