@@ -324,7 +324,7 @@ def _set_up_messages(*, quiet: bool, verbose: bool, log: str | None) -> None:
     shown.setFormatter(_Lines(context))
     logger.addHandler(shown)
     if log is not None:
-        others = [os.path.realpath(word) for word in named_words(but="log")]
+        others = [os.path.realpath(word) for word in named_words(except_for="log")]
         linked = any(os.path.exists(log) and os.path.samefile(log, x) for x in named_inputs())
         if linked or os.path.realpath(log) in others:
             raise OutputError(

@@ -58,14 +58,14 @@ def named_inputs() -> list[str]:
     return [os.fspath(file) for file in files if os.path.isfile(file)]
 
 
-def named_words(without: type | None = None, *, but: str = "") -> list[str]:
+def named_words(without: type | None = None, *, except_for: str = "") -> list[str]:
     """Return the words that the user gave to a command as arguments and as values of options.
 
     Parameters
     ----------
     without
         The type of parameters whose values are left out.
-    but
+    except_for
         The name of a parameter whose value is left out.
     """
     context = click.get_current_context()
@@ -73,7 +73,7 @@ def named_words(without: type | None = None, *, but: str = "") -> list[str]:
         context.params[each.name]
         for each in context.command.params
         if each.name in context.params
-        and each.name != but
+        and each.name != except_for
         and not (without is not None and isinstance(each.type, without))
     ]
     words = [word for value in values for word in (value if isinstance(value, tuple) else [value])]
