@@ -92,9 +92,9 @@ def test_sam_has_its_columns_and_names(run, hostile):
     """Eleven columns and tags, a header line for each name."""
     lines = run("search", "h.fa", "t.db", "-f", "17").out.splitlines()
     assert [line for line in lines if line.startswith("@SQ")] == [
-        "@SQ\tSN:t1??31mred?2J?\tLN:20",
-        "@SQ\tSN:t2?\tLN:20",
-        "@SQ\tSN:??0;title?\tLN:20",
+        "@SQ\tSN:t1%1B%5B31mred%C2%9B2J%07\tLN:20",
+        "@SQ\tSN:t2%00\tLN:20",
+        "@SQ\tSN:%1B%5D0;title%07\tLN:20",
     ]
     assert all(len(line.split("\t")) >= 11 for line in lines if not line.startswith("@"))
 
