@@ -42,6 +42,7 @@ PAIR_EXCLUDED = {
     "not_taxids": "chooses targets, but here these are queries, too",
     "target_ids": "chooses targets, but here these are queries, too",
     "not_target_ids": "chooses targets, but here these are queries, too",
+    "query_loc": "takes a part of each query, but here queries are targets, too",
     "lcase_masking": "masks letters of queries, but here queries are targets, too",
 }
 """Options that a search of all pairs cannot have, and why."""
@@ -417,6 +418,8 @@ def prepare_iteration(
     def prepare(source: Any, number: int, after: Checkpoint | None = None) -> Search:
         aligns = options.align or number != rules.iterations
         chosen = replace(options, align=aligns)
+        if number > 1:  # the profiles are of the part
+            chosen = replace(chosen, query_loc=None)
         run = _make_search(source, opened, chosen, rules=rules.identity, after=after)
         require_profiles(run.params.scheme)
         if run.params.translates:

@@ -29,6 +29,7 @@ from swdual.profiles.position_scores import PositionScores
 from swdual.runtime.keywords import find_fractions, plain_number, require_range
 from swdual.sequences import matrices
 from swdual.sequences.genetic_codes import check_genetic_code
+from swdual.sequences.location import Location
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.validation import OnInvalid
 from swdual.statistics.parameters import default_stats
@@ -119,6 +120,7 @@ class SearchKeywords(TypedDict, total=False):
     strand: str | None
     query_gencode: int | None
     db_gencode: int | None
+    query_loc: str | None
     mask: str | None
     lcase_masking: bool
     soft_masking: bool
@@ -236,6 +238,11 @@ class SearchOptions:
     query_gencode, db_gencode
         NCBI's numbers of the genetic codes by which queries and database are translated; by
         default 1, the standard code.
+    query_loc
+        Compare only this part of each query, as BLAST's option of this name: its first and last
+        letter, counted from 1, such as "10-50", or "10-" up to the end. It decides about lengths,
+        coverages and E-values; places in the query, and frames, are told as of the whole query.
+        Queries that end before it are left out.
     mask
         What finds regions of low complexity or repeats in the queries: "seg" (proteins), "dust"
         (nucleotides) or "tantan", alone or with numbers, as in "seg:12,2.2,2.5"; or "none".
@@ -339,6 +346,7 @@ class SearchOptions:
     strand: str | None = None
     query_gencode: int | None = None
     db_gencode: int | None = None
+    query_loc: str | None = None
     mask: str | None = None
     lcase_masking: bool = False
     soft_masking: bool = False
@@ -381,6 +389,15 @@ class SearchOptions:
             if getattr(self, name) is not None:
                 check_genetic_code(getattr(self, name), name)
         self._check_composition()
+        if self.query_loc is not None:
+            if not isinstance(self.query_loc, str):
+                raise InputError(
+                    f"`query_loc` is {self.query_loc!r}, but it must be text, such as '10-50'"
+                )
+            try:
+                Location.of(self.query_loc)
+            except InputError as error:
+                raise InputError(f"`query_loc`: {error}") from None
         if self.mask is not None:
             if not isinstance(self.mask, str):
                 raise InputError(

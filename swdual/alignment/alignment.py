@@ -27,6 +27,7 @@ from swdual.io.text import pluralize
 from swdual.sequences.frames import (
     TranslatedSequence,
     find_residues,
+    frames_of_part,
     read_frame,
     read_part,
     read_shifted,
@@ -78,7 +79,8 @@ class Alignment:
     score
         Raw score.
     query_start, query_end, target_start, target_end
-        The aligned parts, 0-based and half-open, on the sequences as given.
+        The aligned parts, 0-based and half-open, on the sequences as given. If only a part of the
+        query is compared (`query_loc`), places and frames are those in the whole query.
     query_frame, target_frame
         Which frames are aligned, as BLAST tells it. Proteins have frame 1, and 0 beside nucleotides
         that are translated. Nucleotides that are not have frame 1; the target has -1 if the query
@@ -143,6 +145,8 @@ class Alignment:
         columns = dict(zip(COLUMNS, tracebacks.numbers[:, k].tolist(), strict=True))
         numbers = {name: columns[column] for name, column in _NUMBERS.items()}
         runs = tuple(tracebacks.runs_of(k).tolist())
+        for name in ("query_start", "query_end"):
+            numbers[name] += query.before
         places = dict(zip(("query_frame", "target_frame"), frames, strict=True))
         return cls(query, target, scheme, score, runs=runs, **places, **numbers)
 
@@ -166,12 +170,18 @@ class Alignment:
         """The operations as SAM writes them, such as 10M2D7M."""
         return "".join(f"{count}{letter}" for letter, count in self.operations)
 
+    @property
+    def _place_in_part(self) -> tuple[int, int, int]:
+        """Start, end and frame in what is compared of the query."""
+        before, frame = self.query.before, frames_of_part(self.query, self.query_frame)
+        return self.query_start - before, self.query_end - before, frame
+
     def read_parts(self) -> tuple[tuple[bytes, str], tuple[bytes, str]]:
         """Return what is aligned of query and target: codes as written, and letters as shown.
 
         Of translated sequences these are residues; a target on the other strand is read backwards.
         """
-        place = self.query_start, self.query_end, self.query_frame
+        place = self._place_in_part
         if isinstance(self.query, TranslatedSequence) and self.query.shifts:
             query = read_shifted(self.query, *place, self.operations)
         else:
@@ -417,7 +427,7 @@ class Alignment:
             self._read_translated(*each)
             for each in (
                 (self.target, self.target_start, self.target_end, self.target_frame),
-                (self.query, self.query_start, self.query_end, self.query_frame),
+                (self.query, *self._place_in_part),
             )
         )
         records = [SeqRecord(Seq(x.letters), id=x.id, description=x.title) for x in (target, query)]

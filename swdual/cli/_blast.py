@@ -9,10 +9,6 @@ _EXACT = "an exact search has no word hits to look for or to extend"
 _MASK_NAME = "a mask has the name of its method; swdual makedb --mask METHOD computes it"
 _NO_FILTER = "queries are masked by SEG, DUST or tantan: --mask METHOD"
 _WHOLE = "list identifiers instead: -seqidlist FILE, or -negative_seqidlist FILE"
-_CUT_FIRST = (
-    "whole sequences are compared; cut the part out first, from a database of 'swdual makedb': "
-    "swdual extract DB --all --range START-STOP"
-)
 
 
 @dataclass(frozen=True)
@@ -94,8 +90,10 @@ ANSWERS: dict[str, Accepted | Switch | Refused] = {
     ),
     "searchsp": Refused("give the size of the database instead: --dbsize RESIDUES"),
     "html": Refused("a report in HTML is a format: -f html, or -o report.html"),
-    "query-loc": Refused(_CUT_FIRST),
-    "subject-loc": Refused(_CUT_FIRST),
+    "subject-loc": Refused(
+        "whole targets are compared; cut the part out first, from a database of 'swdual makedb': "
+        "swdual extract DB --all --range START-STOP"
+    ),
     "max-file-sz": Refused("a database is one file of any size, or --shards N files"),
     "export-search-strategy": Refused("keep the command in a script instead"),
     "import-search-strategy": Refused("write the options of that search on the command line"),

@@ -559,6 +559,13 @@ mask_option = option(
 )
 
 mask_options = combine(
+    option(
+        "--query-loc",
+        blast="-query-loc",
+        metavar="FIRST-LAST",
+        help="Compare only this part of each query, counted from 1, such as 10-50 or 10-. Places "
+        "are told as of the whole query.",
+    ),
     mask_option,
     option(
         "--lcase-masking",
@@ -567,7 +574,7 @@ mask_options = combine(
         help="Mask letters of queries in lower case, too.",
     ),
 )
-"""What is masked in queries."""
+"""Which part of queries is compared, and what is masked in it."""
 
 scheme_options = combine(
     task_option,

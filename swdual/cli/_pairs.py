@@ -35,7 +35,12 @@ SCORING = "task matrix gap_open gap_extend reward penalty strand stats comp_base
 SPEED = "threads device memory_limit gpu_memory_limit cluster resume"
 INPUT = "dbtype on_invalid mask soft_masking db_hard_mask db_soft_mask"
 
-PAIR_PHRASES = {"max_target_seqs": "-k", "top": "--top", "lcase_masking": "--lcase-masking"}
+PAIR_PHRASES = {
+    "max_target_seqs": "-k",
+    "top": "--top",
+    "query_loc": "--query-loc",
+    "lcase_masking": "--lcase-masking",
+}
 """Options of searches that messages may name, which these commands lack."""
 
 pair_options = combine(

@@ -36,7 +36,8 @@ logger = logging.getLogger("swdual")
 GROUPS = {
     "Tables": "before evalue max_target_seqs",
     "Sample": "sample sample_pairs seed",
-    "Input": "dbtype on_invalid mask lcase_masking soft_masking db_hard_mask db_soft_mask",
+    "Input": "dbtype on_invalid query_loc mask lcase_masking soft_masking db_hard_mask "
+    "db_soft_mask",
     "Output": "out outfmt as_json force",
     "Scoring": "task matrix gap_open gap_extend reward penalty strand query_gencode db_gencode "
     "frameshift stats sum_stats comp_based_stats dbsize",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -26,14 +25,12 @@ swdual extract genomes.db chr7 --range 1001-2000 --strand minus
 swdual extract uniprot.db --all -outfmt "%a %l"
 """
 
-_RANGE = re.compile(r"([0-9]{1,18})-([0-9]{0,18})", re.ASCII)
-
 
 class _Range(click.ParamType[object]):
     """First and last letter of a part, counted from 1; without a last one it ends with the record.
 
     >>> _Range().convert("10-50", None, None)
-    (10, 50)
+    Location(first=10, last=50)
     """
 
     name = "range"
@@ -43,13 +40,13 @@ class _Range(click.ParamType[object]):
     ) -> object:
         if not isinstance(value, str):
             return value
-        match = _RANGE.fullmatch(value.strip())
-        first, last = (int(match[1]), int(match[2]) if match[2] else None) if match else (0, None)
-        if first < 1 or (last is not None and last < first):
-            self.fail(
-                f"{value!r} is not FIRST-LAST, such as 10-50, or 10- (up to the end)", param, ctx
-            )
-        return first, last
+        from swdual.errors import InputError
+        from swdual.sequences.location import Location
+
+        try:
+            return Location.of(value)
+        except InputError as error:
+            self.fail(str(error), param, ctx)
 
 
 @click.command(

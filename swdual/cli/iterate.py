@@ -52,8 +52,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger("swdual")
 
 GROUPS = {
-    "Input": "query db pssm msa master ignore_master dbtype on_invalid mask lcase_masking "
-    "db_hard_mask db_soft_mask taxonomy",
+    "Input": "query db pssm msa master ignore_master dbtype on_invalid query_loc mask "
+    "lcase_masking db_hard_mask db_soft_mask taxonomy",
     "Rounds": "iterations inclusion pseudocount query_seed min_block_width",
     "Output": "out outfmt each_round header force",
     "Profiles": "out_pssm out_ascii_pssm save_each_pssm save_pssm_after_last_round",

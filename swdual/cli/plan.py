@@ -45,7 +45,7 @@ Sources = tuple[ProfileSource | str, ...]
 
 GROUPS = {
     "Input": "pssm msa master ignore_master dbtype on_invalid task strand query_gencode db_gencode "
-    "frameshift mask lcase_masking taxids not_taxids taxidlist not_taxidlist target_ids "
+    "frameshift query_loc mask lcase_masking taxids not_taxids taxidlist not_taxidlist target_ids "
     "not_target_ids taxonomy",
     "Hits": "max_target_seqs evalue sum_stats comp_based_stats adjust",
     "Machine": "cpus gpus rates nodes times",

@@ -48,8 +48,8 @@ if TYPE_CHECKING:
     from swdual.master.search import Search
 
 GROUPS = {
-    "Input": "query db pssm msa master ignore_master dbtype on_invalid mask lcase_masking "
-    "soft_masking db_hard_mask db_soft_mask taxonomy",
+    "Input": "query db pssm msa master ignore_master dbtype on_invalid query_loc mask "
+    "lcase_masking soft_masking db_hard_mask db_soft_mask taxonomy",
     "Output": "out outfmt header force",
     "Filters": "evalue max_target_seqs top max_hsps min_identity min_query_cover "
     "min_target_cover min_score min_raw_score taxids not_taxids taxidlist not_taxidlist "

@@ -282,6 +282,7 @@ def _query(result: QueryResult, limit: int) -> dict[str, Any]:
             if translated:
                 letters["query"].append(query)
     found: dict[str, Any] = {"columns": columns, "letters": letters}
+    found["before"], found["whole"] = result.query.before, result.query.whole_length
     if not translated:
         found["query"] = result.query.letters
     if isinstance(result.statistics, Fit):
@@ -302,7 +303,8 @@ def _columns(rows: QueryResult) -> dict[str, list[Any]]:
         "title": [sanitize(title) for title in rows.titles],
         "slen": rows.target_lengths,
         "score": rows.scores,
-        **{"qstart": traced("query_starts"), "qend": traced("query_ends")},
+        "qstart": traced("query_starts") + rows.query.before,
+        "qend": traced("query_ends") + rows.query.before,
         **{"sstart": traced("target_starts"), "send": traced("target_ends")},
         **{"length": traced("lengths"), "nident": traced("identities")},
         **{"positive": traced("positives"), "gapopen": traced("gap_openings")},

@@ -38,7 +38,7 @@ def _line(hit: Hit) -> str:
         return ""
     values = [
         sanitize(hit.query.id),
-        str(len(hit.query.codes)),
+        str(hit.query.whole_length),
         str(alignment.query_start),
         str(alignment.query_end),
         "+" if alignment.strand > 0 else "-",

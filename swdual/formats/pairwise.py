@@ -91,7 +91,9 @@ def _preamble(first: QueryResult) -> str:
 def _query(result: QueryResult) -> str:
     title = textwrap.wrap(sanitize(result.query.title), LISTED_TITLE, break_on_hyphens=False)
     head = f"\nResults from round {result.round}\n" if result.round else ""
-    return "{}\n\nQuery= {}\n\nLength={}\n".format(head, "\n".join(title), len(result.query.codes))
+    return "{}\n\nQuery= {}\n\nLength={}\n".format(
+        head, "\n".join(title), result.query.whole_length
+    )
 
 
 def _list(result: QueryResult) -> str:

@@ -1,10 +1,10 @@
 """SAM (sequence alignment/map): queries are the reads, targets the references.
 
 Each query has one primary line: its best hit, or a line that says it is unmapped. It shows the
-whole query, soft-clipped. The other hits, and the other alignments of hits, are secondary lines,
-which as SAM recommends do not repeat the sequence. On the other strand a line shows the query's
-reverse complement, and the CIGAR runs along the target as it is in the database. A hit with score 0
-has no alignment and no line.
+whole query, soft-clipped; if only a part is compared, this part, and the rest is hard-clipped. The
+other hits, and the other alignments of hits, are secondary lines, which as SAM recommends do not
+repeat the sequence. On the other strand a line shows the query's reverse complement, and the CIGAR
+runs along the target as it is in the database. A hit with score 0 has no alignment and no line.
 
 Every target of the database has an @SQ line; those that share an identifier have one, with the
 greatest length. Characters that SAM's names cannot hold are written as in URLs: each byte as ``%``
@@ -97,10 +97,11 @@ def _encode(match: re.Match[str]) -> str:
 
 def _clipped_cigar(alignment: Alignment) -> str:
     """Return the CIGAR with the query's ends that do not align."""
-    before = alignment.query_start
-    after = len(alignment.query.codes) - alignment.query_end
-    first, last = (f"{n}S" if n else "" for n in (before, after)[:: alignment.strand])
-    return first + format_target_cigar(alignment) + last
+    query = alignment.query
+    start, end = alignment.query_start - query.before, alignment.query_end - query.before
+    clips = [(query.before, "H"), (start, "S"), (len(query.codes) - end, "S"), (query.after, "H")]
+    texts = [f"{count}{letter}" if count else "" for count, letter in clips[:: alignment.strand]]
+    return "".join((*texts[:2], format_target_cigar(alignment), *texts[2:]))
 
 
 def _letters(result: QueryResult, codes: bytes) -> str:

@@ -125,9 +125,10 @@ def _bound(side: str, edge: str, other: str) -> Callable[[QueryResult], NDArray[
     """
 
     def positions(result: QueryResult) -> NDArray[np.int64]:
+        before = result.query.before if side == "query" else 0
         choices = {
-            "first": result.tracebacks.column(f"{side}_starts") + 1,
-            "last": result.tracebacks.column(f"{side}_ends"),
+            "first": result.tracebacks.column(f"{side}_starts") + before + 1,
+            "last": result.tracebacks.column(f"{side}_ends") + before,
         }
         frames = result.shown_frames[side == "target"]
         return np.where(frames >= 0, choices[edge], choices[other])
@@ -298,7 +299,9 @@ FIELDS: dict[str, Field] = {
     "sseq": _TARGET_ROW,
     "qseq_gapped": _QUERY_ROW,
     "sseq_gapped": _TARGET_ROW,
-    "full_qseq": Field("text", "the whole query", _repeat(lambda result: result.query.letters)),
+    "full_qseq": Field(
+        "text", "all of the query that is compared", _repeat(lambda result: result.query.letters)
+    ),
     "full_sseq": Field(
         "text",
         "the whole target",

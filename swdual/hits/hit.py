@@ -198,12 +198,12 @@ class Hit:
     @property
     def query_start(self) -> int:
         """Where the alignment begins in the query, from 0."""
-        return self._traced("query_starts")
+        return self._traced("query_starts") + self.query.before
 
     @property
     def query_end(self) -> int:
         """Where the alignment ends in the query, from 0 and not included."""
-        return self._traced("query_ends")
+        return self._traced("query_ends") + self.query.before
 
     @property
     def target_start(self) -> int:

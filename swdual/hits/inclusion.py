@@ -64,7 +64,7 @@ def list_inclusions(result: QueryResult, log_limit: float) -> dict[int, Inclusio
     column = result.tracebacks.column
     columns = (
         result.log_evalues,
-        *(column("query_starts"), column("query_ends")),
+        *(column(name) + result.query.before for name in ("query_starts", "query_ends")),
         *(column("target_starts"), column("target_ends")),
     )
     rows = zip(*(values[included].tolist() for values in columns), strict=True)

@@ -27,7 +27,7 @@ from swdual.hits.taxa import LCA_TOP, CommonAncestor, find_common_ancestor
 from swdual.io.text import pluralize, quote
 from swdual.profiles.query import find_positions, find_scores
 from swdual.runtime.keywords import find_fractions, require_numbers, require_range, suggest_names
-from swdual.sequences.frames import count_residues, find_reading_frames
+from swdual.sequences.frames import count_residues, find_reading_frames, frames_of_whole
 from swdual.sequences.sequence import Sequence, description, first_word, identifiers
 from swdual.sequences.translation import translate
 from swdual.statistics.model import Statistics
@@ -318,7 +318,8 @@ class QueryResult(SequenceOf[Hit]):
         ours, theirs = self.show_frames(self.frames, self.target_frames)
         if self.params.scheme.frameshift:
             starts, ends = self.tracebacks.numbers[:2]
-            ours = find_reading_frames(starts, ends, self.frames, len(self.query))
+            own = find_reading_frames(starts, ends, self.frames, len(self.query))
+            ours = frames_of_whole(self.query, own)
         return ours, theirs
 
     def show_frames(
@@ -339,7 +340,7 @@ class QueryResult(SequenceOf[Hit]):
             return np.ones_like(ours), ours
         none = np.zeros_like(ours)
         return (
-            none if self.params.query_gencode is None else ours,
+            none if self.params.query_gencode is None else frames_of_whole(self.query, ours),
             none if self.params.db_gencode is None else theirs,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 MAX_QUOTE_LENGTH = 40
 
@@ -140,6 +140,19 @@ def pluralize(number: int, one: str, many: str) -> str:
     ('1 record', '2,000 records')
     """
     return f"{number:,} {one if number == 1 else many}"
+
+
+NAMED = 3
+"""Identifiers that a message names."""
+
+
+def name_some(identifiers: Sequence[str]) -> str:
+    """Return the first of some identifiers, for a message.
+
+    >>> name_some(["a", "b", "c", "d"])
+    'a, b, c, ...'
+    """
+    return ", ".join(identifiers[:NAMED]) + (", ..." if len(identifiers) > NAMED else "")
 
 
 def duration(seconds: float) -> str:

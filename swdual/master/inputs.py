@@ -23,7 +23,7 @@ from swdual.errors import InputError
 from swdual.hits.search_parameters import SearchParameters
 from swdual.io.progress import progress_bar
 from swdual.io.stream import CHUNK_BYTES
-from swdual.io.text import pluralize
+from swdual.io.text import name_some, pluralize
 from swdual.masking.mask import BLAST_PREFIX, FILE, STORED, STORED_MASKS, Mask, parse_mask
 from swdual.master.later_targets import LaterTargets, require_all_pairs
 from swdual.master.memory import limit_to_memory
@@ -47,6 +47,7 @@ from swdual.sequences import matrices
 from swdual.sequences.alphabet import ALPHABETS, LOWER, NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.detection import TypeRule
 from swdual.sequences.frames import STRANDS, frame_length, is_masked, select_frames
+from swdual.sequences.location import Location
 from swdual.sequences.objects import plain_source
 from swdual.sequences.records import as_sequences, find_alphabet
 from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme, find_task
@@ -150,6 +151,7 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
                 translation.query_gencode,
                 strand,
                 shifts=options.frameshift > 0,
+                query_loc=options.query_loc,
             )
     matrix = options.matrix
     if profiles and matrix is None and options.task is None:
@@ -400,6 +402,7 @@ def read_queries(
     strand: str = "plus",
     *,
     shifts: bool = False,
+    query_loc: str | None = None,
 ) -> list[Sequence]:
     """Return the queries, in their order, with their masked letters.
 
@@ -419,6 +422,8 @@ def read_queries(
         The genetic code by which queries of nucleotides are translated, or None; and the strand.
     shifts
         Whether alignments may change the frame.
+    query_loc
+        As the option of `swdual.search`.
 
     Raises
     ------
@@ -439,6 +444,8 @@ def read_queries(
         found = (Sequence(each.title, each.unmasked, alphabet) for each in database)
     else:
         found = as_sequences(source, read_as, on_invalid=on_invalid, unnamed="query")
+    if query_loc is not None:
+        found = _cut_queries(found, query_loc)
     if query_gencode is not None:
         frames = select_frames(strand, translated=True)
         found = (
@@ -464,6 +471,31 @@ def read_queries(
             pluralize(sum(map(is_masked, queries)), "query", "queries"),
         )
     return queries
+
+
+def _cut_queries(queries: Iterator[Sequence], query_loc: str) -> Iterator[Sequence]:
+    """Yield a part of each query; log a warning if some end before it.
+
+    Raises
+    ------
+    InputError
+        If all of them do.
+    """
+    part = Location.of(query_loc)
+    count, left_out = 0, []
+    for query in queries:
+        count += 1
+        cut = part.cut(query)
+        if len(cut):
+            yield cut
+        else:
+            left_out.append(query.id)
+    if left_out:
+        ended = pluralize(len(left_out), "query ends", "queries end")
+        found = f"`query_loc` is {query_loc!r}, but {ended} before letter {part.first:,}"
+        if count == len(left_out):
+            raise InputError(f"{found}: {name_some(left_out)}")
+        logger.warning("%s; left out: %s", found, name_some(left_out))
 
 
 def _warn_of_names(queries: list[Sequence]) -> None:
@@ -501,9 +533,12 @@ def check_profiles(
     Raises
     ------
     InputError
-        If they were made from several matrices, or `require_profile_search` finds something.
+        If they were made from several matrices, only a part is to be compared, or
+        `require_profile_search` finds something.
     """
     require_profile_search(database, options)
+    if options.query_loc is not None:
+        raise InputError("`query_loc` takes a part of sequences, not of profiles; leave it out")
     names = list(dict.fromkeys(profile.matrix for profile in profiles))
     if len(names) > 1:
         raise InputError(
@@ -558,7 +593,7 @@ def _mask_letters(query: Sequence, mask: Mask, alphabet: Alphabet) -> Sequence:
     codes = cased & (LOWER - 1)
     for start, end in mask.find(codes.tobytes(), alphabet).tolist():
         cased[start:end] |= LOWER
-    return Sequence.of_cased(query.title, cased.tobytes(), alphabet)
+    return query.place(Sequence.of_cased(query.title, cased.tobytes(), alphabet))
 
 
 def _refuse_nucleotides(

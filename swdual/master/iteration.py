@@ -28,7 +28,7 @@ from swdual.runtime.keywords import plain_number
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.detection import TypeRule
 from swdual.sequences.scoring import find_task
-from swdual.sequences.sequence import first_word
+from swdual.sequences.sequence import Sequence, first_word
 
 logger = logging.getLogger("swdual")
 
@@ -289,6 +289,7 @@ class IteratedSearch:
     def rounds(self) -> Iterator[Round]:
         """Run the searches and yield their rounds."""
         run, rules = self._first, self._rules
+        queries = run.queries
         numbers = [*range(len(run.queries))]
         before: list[Included] = [{} for _ in numbers]
         copies: list[Included] | None = None
@@ -296,7 +297,9 @@ class IteratedSearch:
         histories = [InclusionHistory(log_limit, {}) for _ in numbers]
         number = 1
         while True:
-            done = Round(number, _collect(run, number, numbers, histories), rules, before, copies)
+            done = Round(
+                number, _collect(run, number, queries, numbers, histories), rules, before, copies
+            )
             yield done
             if number == rules.iterations:
                 return
@@ -314,13 +317,18 @@ class IteratedSearch:
             numbers = [numbers[place] for place in going]
             before = [done.targets[place] for place in going]
             copies = [done.originals[place] for place in going]
+            queries = [queries[place] for place in going]
             histories = [
                 InclusionHistory(log_limit, done.results[place].inclusions) for place in going
             ]
 
 
 def _collect(
-    run: Search, number: int, numbers: list[int], histories: list[InclusionHistory]
+    run: Search,
+    number: int,
+    queries: list[Sequence],
+    numbers: list[int],
+    histories: list[InclusionHistory],
 ) -> SearchResults:
     """Return the results of a round.
 
@@ -328,6 +336,8 @@ def _collect(
     ----------
     run, number
         The search, and the number of the round.
+    queries
+        The queries of round 1 that its queries are, or are profiles of.
     numbers
         The numbers of its queries among all queries.
     histories
@@ -337,6 +347,7 @@ def _collect(
     results = [
         replace(
             result,
+            query=queries[result.number].place(result.query),
             number=numbers[result.number],
             round=number,
             history=histories[result.number],

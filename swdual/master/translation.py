@@ -248,23 +248,23 @@ def translate_query(
     reads = [(frame, _read_frame(query, genetic_code, frame, mask)) for frame in frames]
     if shifts:
         signs = sorted({int(np.sign(frame)) for frame in frames}, reverse=True)
-        strands = [
+        found = [
             (sign, _join_frames(query, [read for frame, read in reads if frame * sign > 0]))
             for sign in signs
         ]
-        return TranslatedSequence(
-            query.title,
-            query.codes,
-            NUCLEOTIDE,
-            genetic_code=genetic_code,
-            frames=tuple(strands),
-            shifts=True,
+    else:
+        found = sorted(
+            ((frame, read) for frame, read in reads if len(read)), key=lambda pair: len(pair[1])
         )
-    found = sorted(
-        ((frame, read) for frame, read in reads if len(read)), key=lambda pair: len(pair[1])
-    )
     return TranslatedSequence(
-        query.title, query.codes, NUCLEOTIDE, genetic_code=genetic_code, frames=tuple(found)
+        query.title,
+        query.codes,
+        NUCLEOTIDE,
+        before=query.before,
+        after=query.after,
+        genetic_code=genetic_code,
+        frames=tuple(found),
+        shifts=shifts,
     )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from swdual.database.database import Database
 from swdual.hits.search_parameters import SearchParameters
-from swdual.io.text import pluralize
+from swdual.io.text import name_some, pluralize
 from swdual.masking.mask import DEFAULT_METHODS, parse_mask
 from swdual.profiles.query import find_scores
 from swdual.runtime.stopping import check_stop
@@ -35,9 +35,6 @@ LOW_COMPLEXITY = 0.5
 
 CHECKED_RESIDUES = 1_000_000
 """So many residues of the first queries are searched for low complexity: 0.1 s."""
-
-SHOWN_QUERIES = 3
-"""Identifiers in a warning."""
 
 SHORT_TASKS = {"prot": "blastp-short", "nucl": "blastn-short"}
 
@@ -71,7 +68,7 @@ def warn_of_weak_queries(
             "queries are so short, or have so many unknown letters,",
         ),
         params.evalue,
-        _name_some(weak),
+        name_some(weak),
         other,
     )
 
@@ -96,7 +93,7 @@ def warn_of_low_complexity(
     logger.warning(
         "%s of low complexity and may hit unrelated targets with small E-values: %s; use %s or %s",
         pluralize(len(found), "query is", "queries are"),
-        _name_some(found),
+        name_some(found),
         ", ".join(remedies[:-1]),
         remedies[-1],
     )
@@ -137,12 +134,6 @@ def find_low_complexity(
         if (intervals[:, 1] - intervals[:, 0]).sum() >= LOW_COMPLEXITY * len(query):
             found.append(query.id)
     return found
-
-
-def _name_some(identifiers: list[str]) -> str:
-    """Return the first identifiers, for a message."""
-    more = ", ..." if len(identifiers) > SHOWN_QUERIES else ""
-    return ", ".join(identifiers[:SHOWN_QUERIES]) + more
 
 
 def find_weak_queries(

@@ -100,9 +100,9 @@ def plan(
         Name of the planner.
     **options
         `task`, `strand`, `query_gencode`, `db_gencode`, `frameshift`, `sum_stats`, `dbtype`,
-        `on_invalid`, `max_target_seqs`, `evalue`, `comp_based_stats`, `adjust`, `mask`,
-        `lcase_masking`, `taxids`, `not_taxids`, `target_ids`, `not_target_ids`, `taxonomy`: as for
-        `search`.
+        `on_invalid`, `max_target_seqs`, `evalue`, `comp_based_stats`, `adjust`, `query_loc`,
+        `mask`, `lcase_masking`, `taxids`, `not_taxids`, `target_ids`, `not_target_ids`, `taxonomy`:
+        as for `search`.
 
     Raises
     ------
@@ -136,6 +136,7 @@ class PreviewOptions:
     evalue: float | None = None
     comp_based_stats: int | None = None
     adjust: str = "candidates"
+    query_loc: str | None = None
     mask: str | None = None
     lcase_masking: bool = False
     taxids: TaxidList | None = None
@@ -165,6 +166,7 @@ class PreviewOptions:
             "evalue",
             "comp_based_stats",
             "adjust",
+            "query_loc",
             "mask",
             "lcase_masking",
             "taxids",
@@ -213,6 +215,7 @@ class PreviewOptions:
             query_gencode=params.query_gencode,
             strand=params.strand,
             shifts=self.frameshift > 0,
+            query_loc=self.query_loc,
         )
 
     def translation(self, source: Any, database: Database) -> Translation:

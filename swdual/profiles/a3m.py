@@ -51,7 +51,7 @@ def format_a3m(result: Any) -> Iterator[str]:
     """Yield the lines of `write_a3m`, without line ends."""
     yield f">{result.query.title}"
     yield PROTEIN.decode(result.query.unmasked)
-    length = len(result.query.unmasked)
+    length, before = len(result.query.unmasked), result.query.before
     for hit in result:
         alignment = hit.alignment
         query, _, target = alignment.rows
@@ -63,7 +63,7 @@ def format_a3m(result: Any) -> Iterator[str]:
         )
         yield f">{hit.title}"
         yield (
-            "-" * alignment.query_start
+            "-" * (alignment.query_start - before)
             + row.tobytes().decode()
-            + "-" * (length - alignment.query_end)
+            + "-" * (length - alignment.query_end + before)
         )

@@ -8,8 +8,8 @@
     Records of FASTA and FASTQ files; the kernel that reads them; their errors.
 ``records``, ``objects``
     Sequences from the objects that users have; those of other libraries.
-``sequence``
-    One sequence, and batches of them.
+``sequence``, ``location``
+    One sequence, and batches of them; a part of one, as users name it.
 ``genetic_codes``, ``translation``, ``frames``
     Codons and their amino acids; the proteins of a frame; how a sequence is read to be compared.
 ``interval_file``

@@ -110,6 +110,44 @@ def read_frame(sequence: Sequence, frame: int) -> Sequence:
     return replace(sequence, codes=alphabet.reverse_complement(sequence.codes), shown=shown)
 
 
+def frames_of_whole(part: Sequence, frames: Places) -> Places:
+    """Return which frames of a whole sequence some frames of a part of it are.
+
+    Parameters
+    ----------
+    part
+        The part.
+    frames
+        Some of `READING_FRAMES`; 0, which is no frame, stays.
+
+    >>> part = Sequence("s", bytes(9), before=4, after=2)
+    >>> frames_of_whole(part, 1), frames_of_whole(part, -1)
+    (2, -3)
+    """
+    return _shift_frames(frames, part.before, part.after)
+
+
+def frames_of_part(part: Sequence, frames: Places) -> Places:
+    """Return which frames of a part some frames of the whole sequence are.
+
+    The inverse of `frames_of_whole`.
+
+    >>> frames_of_part(Sequence("s", bytes(9), before=4, after=2), -3)
+    -1
+    """
+    return _shift_frames(frames, -part.before, -part.after)
+
+
+def _shift_frames(frames: Places, before: int, after: int) -> Places:
+    """Return frames of what has so many bases more before and after."""
+    if not before and not after:
+        return frames
+    numbers = np.asarray(frames)
+    shifted = (np.abs(numbers) - 1 + np.where(numbers > 0, before, after)) % CODON + 1
+    found = np.sign(numbers) * shifted
+    return found if isinstance(frames, np.ndarray) else int(found)
+
+
 def read_part(sequence: Sequence, start: int, end: int, frame: int) -> tuple[bytes, str]:
     """Return what a frame reads of a part of a sequence: codes as written, and letters as shown.
 

@@ -42,6 +42,8 @@ class Sequence:
         Where letters are masked: all letters as they were written, masked ones in lower case.
         `codes` have X (or N) there, unless the mask is soft: see `soften`. Empty: nothing is
         masked.
+    before, after
+        Letters that the whole sequence has before and after these, where they are a part of it.
 
     Examples
     --------
@@ -54,6 +56,8 @@ class Sequence:
     codes: bytes
     alphabet: Alphabet = PROTEIN
     shown: str = ""
+    before: int = 0
+    after: int = 0
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -80,6 +84,25 @@ class Sequence:
     def unmasked(self) -> bytes:
         """The code of each residue as it was written."""
         return self.alphabet.encode(self.shown) if self.shown else self.codes
+
+    @property
+    def whole_length(self) -> int:
+        """Letters of the whole sequence that these are a part of."""
+        return self.before + len(self.codes) + self.after
+
+    def cut(self, start: int, end: int) -> Self:
+        """Return the part from `start`, counted from 0, to before `end`."""
+        return replace(
+            self,
+            codes=self.codes[start:end],
+            shown=self.shown[start:end],
+            before=self.before + start,
+            after=self.after + len(self.codes) - end,
+        )
+
+    def place(self, other: Self) -> Self:
+        """Return another sequence of the same length as the same part of the whole."""
+        return replace(other, before=self.before, after=self.after)
 
     @classmethod
     def of_cased(cls, title: str, codes: bytes, alphabet: Alphabet, soft: bool = False) -> Self:

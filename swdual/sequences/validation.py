@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from swdual.errors import InputError
-from swdual.io.text import pluralize, quote, sanitize
+from swdual.io.text import name_some, pluralize, quote, sanitize
 from swdual.runtime.stopping import check_stop
 from swdual.sequences.alphabet import INVALID, PROTEIN, Alphabet
 from swdual.sequences.detection import are_proteins
@@ -141,7 +141,7 @@ class Validator:
             another type.
         """
         if self._empty:
-            shown = ", ".join(self._empty[:3]) + (", ..." if len(self._empty) > 3 else "")
+            shown = name_some(self._empty)
             records = pluralize(len(self._empty), "empty record", "empty records")
             hint = self._hint if self.records else ""  # else the error has it
             logger.warning("%s: %s left out (%s)%s", self._shown, records, shown, hint)

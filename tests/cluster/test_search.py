@@ -68,6 +68,7 @@ PROTEINS = {
     "organisms, not aligned": ["--taxids", "9606", "-e", "1e3", *SCORES],
     "identifiers": ["-seqidlist", "ids", "-e", "1e6"],
     "identifiers, left out": ["-negative_seqidlist", "ids", "-e", "1e3", "-f", "7"],
+    "part of queries": ["-query_loc", "20-60", "-e", "1e3", "-f", "0"],
     "top of filtered": ["--top", "40", "--min-identity", "25", "-e", "1e6"],
 }
 

@@ -88,6 +88,7 @@ def test_every_format_has_the_same_bytes(both, name):
         ("q.fa", "t.db", "--taxids", "Escherichia coli,human", "-f", "7"),
         ("q.fa", "t.db", "-seqidlist", "ids", "-f", "7"),
         ("q.fa", "t.db", "--not-target-ids", "ids"),
+        ("q.fa", "t.db", "-query_loc", "3-", "-e", "1e6"),
         ("q.fa", "t.db", "-f", "lca", "-k", "1"),
     ],
 )

@@ -249,6 +249,7 @@ function printFrames(hits, row) {
  */
 function alignmentOf(search, hits, row) {
   if (!(row < hits.cigar.length)) return null;
+  const letters = (start, end) => hits.query.slice(start - hits.before, end - hits.before);
   const place = {
     qstart: hits.qstart[row],
     qend: hits.qend[row],
@@ -258,7 +259,7 @@ function alignmentOf(search, hits, row) {
   return {
     ...place,
     operations: readOperations(hits.cigar[row]),
-    query: hits.queryPart ? hits.queryPart[row] : hits.query.slice(place.qstart, place.qend),
+    query: hits.queryPart ? hits.queryPart[row] : letters(place.qstart, place.qend),
     target: hits.targetPart[row],
     qframe: hits.qframe ? hits.qframe[row] : 1,
     sframe: hits.sframe ? hits.sframe[row] : 1,

@@ -72,7 +72,7 @@ function makeA3m(search, hits, rows) {
   const parts = [`>${hits.queryTitle}\n${hits.query.toUpperCase()}\n`];
   for (const row of rows) {
     const alignment = alignmentOf(search, hits, row);
-    const letters = ["-".repeat(alignment.qstart)];
+    const letters = ["-".repeat(alignment.qstart - hits.before)];
     let j = 0;
     for (const [operation, count] of alignment.operations) {
       const part = alignment.target.slice(j, j + count);
@@ -82,7 +82,7 @@ function makeA3m(search, hits, rows) {
         j += count;
       }
     }
-    letters.push("-".repeat(hits.query.length - alignment.qend));
+    letters.push("-".repeat(hits.before + hits.query.length - alignment.qend));
     parts.push(`>${hits.title[row]}\n${letters.join("")}\n`);
   }
   return parts.join("");

@@ -44,9 +44,10 @@ function drawOverview(hits, width, onOpen) {
     role: "img",
     "aria-label": `Places of ${pluralize(ranks.length, "hit", "hits")} in the query`,
   });
-  for (const tick of ticks(0, hits.extent, Math.max(2, Math.floor(width / 90)))) {
-    const place = Math.max(tick, 1);
-    const x = 1 + scale * (place - 0.5);
+  const [first, last] = [hits.before, hits.before + hits.extent];
+  for (const tick of ticks(first, last, Math.max(2, Math.floor(width / 90)))) {
+    const place = Math.max(tick, first + 1);
+    const x = 1 + scale * (place - first - 0.5);
     const anchor = x < 12 ? "start" : x > width - 20 ? "end" : "middle";
     picture.append(
       drawing("path", { d: `M${x.toFixed(1)} ${top - 5}V${height}`, class: "tick" }),
@@ -59,7 +60,7 @@ function drawOverview(hits, width, onOpen) {
     const mark = drawing(
       "rect",
       {
-        x: (1 + scale * hits.qstart[row]).toFixed(1),
+        x: (1 + scale * (hits.qstart[row] - first)).toFixed(1),
         y,
         width: Math.max(1, scale * (hits.qend[row] - hits.qstart[row])).toFixed(1),
         height: pitch > 3 ? pitch - 1.5 : 2,

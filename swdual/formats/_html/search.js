@@ -154,6 +154,8 @@ async function readHits(search, number) {
   };
   hits.count = hits.rank.length;
   hits.query = block.query;
+  hits.before = block.before ?? 0; // Letters of the whole query before the part that is compared.
+  hits.whole = block.whole ?? hits.qlen;
   hits.fit = block.fit;
   hits.cigar = letters.cigar;
   hits.targetPart = letters.target;
@@ -177,7 +179,7 @@ async function readHits(search, number) {
       (row) => (100 * (hits.qend[row] - hits.qstart[row])) / hits.qlen,
     );
   hits.best = Math.max(0, ...(hits.score ?? []).slice(0, 1));
-  hits.extent = hits.qlen ?? Math.max(0, bounds(hits.qend ?? [])[1]);
+  hits.extent = Math.max(hits.qlen ?? 0, bounds(hits.qend ?? [])[1] - hits.before);
   const several =
     hits.count > 0 && hits.rank.some((rank, row) => row > 0 && rank === hits.rank[row - 1]);
   hits.noun = several ? ["alignment", "alignments"] : ["hit", "hits"];
@@ -474,13 +476,13 @@ function buildHits(search, hits) {
  */
 function drawExtent(hits, row) {
   const bar = element("span", { class: `grade-${gradeOf(hits, row)}` });
-  bar.style.left = `${(100 * hits.qstart[row]) / hits.extent}%`;
+  bar.style.left = `${(100 * (hits.qstart[row] - hits.before)) / hits.extent}%`;
   bar.style.width = `${Math.max(1, (100 * (hits.qend[row] - hits.qstart[row])) / hits.extent)}%`;
   return element(
     "span",
     {
       class: "extent",
-      title: `${hits.qstart[row] + 1}–${hits.qend[row]}${hits.qlen ? ` of ${hits.qlen}` : ""}`,
+      title: `${hits.qstart[row] + 1}–${hits.qend[row]}${hits.whole ? ` of ${hits.whole}` : ""}`,
     },
     bar,
   );
@@ -624,7 +626,7 @@ function buildAlignment(row, count) {
     facts.push(
       `${name} ${group(start[row] + 1)}–${group(end[row])}${size ? ` of ${group(size)}` : ""}`,
     );
-  if (hits.qstart) place("query", hits.qstart, hits.qend, hits.qlen);
+  if (hits.qstart) place("query", hits.qstart, hits.qend, hits.whole);
   if (hits.sstart) place("target", hits.sstart, hits.send, hits.slen?.[row]);
   const alignment = alignmentOf(search, hits, row);
   if (search.bases && alignment)

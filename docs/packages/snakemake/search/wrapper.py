@@ -44,6 +44,7 @@ OPTIONS = {
     "planner": "--planner",
     "pssm": "--pssm",
     "query_gencode": "--query-gencode",
+    "query_loc": "--query-loc",
     "report_alignments": "--report-alignments",
     "reward": "--reward",
     "search_space": "--search-space",
