@@ -149,7 +149,9 @@ def keep_known(
     return fields
 
 
-def read_rows(rows: Iterator[Row], name: str, number: str, fields: tuple[str, ...]) -> Table:
+def read_rows(
+    rows: Iterator[Row], name: str, number: str, fields: tuple[str, ...], line: int = 0
+) -> Table:
     """Return rows of text as a table.
 
     The first row may name the columns, by the names of BLAST, DIAMOND, MMseqs2 or ours; otherwise
@@ -165,6 +167,8 @@ def read_rows(rows: Iterator[Row], name: str, number: str, fields: tuple[str, ..
         BLAST's number of the format, for messages.
     fields
         Names of the columns; empty for BLAST's twelve.
+    line
+        The line that tells these names, if one does; else 0.
 
     Raises
     ------
@@ -175,13 +179,13 @@ def read_rows(rows: Iterator[Row], name: str, number: str, fields: tuple[str, ..
     given = find_columns(fields or STANDARD)
     first = next(rows, None)
     if first is None:
-        return Table(keep_known(given, name), iter(()))
+        return Table(keep_known(given, name, line or None), iter(()))
     columns = given
     named = [first[1][0].lstrip("# "), *first[1][1:]]  # some put "#" in front of the names
     if _names_columns(named):
-        columns = find_columns(named)
+        columns, line = find_columns(named), first[0]
         if fields:
-            check_named(columns, given, name, first[0])
+            check_named(columns, given, name, line)
     else:
         rows = itertools.chain([first], rows)
         if not fields:
@@ -189,7 +193,7 @@ def read_rows(rows: Iterator[Row], name: str, number: str, fields: tuple[str, ..
     if len(columns) > 1:
         rows = (row for row in rows if row[1] != [""])
     lines = array("q")
-    known = keep_known(columns, name, first[0])
+    known = keep_known(columns, name, line or first[0])
     return Table(known, read_chunks(rows, columns, name, lines), lines)
 
 

@@ -55,15 +55,15 @@ def read_table(stream: IO[bytes], name: str, fields: tuple[str, ...] = ()) -> Ta
             texts = itertools.chain([text], texts)
             break
         comments.append(text)
-    named = _find_fields(comments)
+    named, line = _find_fields(comments)
     if named and fields:
-        check_named(find_columns(named), find_columns(fields), name, len(comments))
+        check_named(find_columns(named), find_columns(fields), name, line)
     rows = enumerate((text.split("\t") for text in texts), start=len(comments) + 1)
-    return read_rows(rows, name, "6", fields or named)._replace(comments=comments)
+    return read_rows(rows, name, "6", fields or named, line)._replace(comments=comments)
 
 
-def _find_fields(comments: Sequence[str]) -> tuple[str, ...]:
-    """Return the columns that a command line of DIAMOND asks for; empty for the twelve.
+def _find_fields(comments: Sequence[str]) -> tuple[tuple[str, ...], int]:
+    """Return the columns that a command line of DIAMOND asks for, and its line; else (), 0.
 
     Parameters
     ----------
@@ -71,10 +71,10 @@ def _find_fields(comments: Sequence[str]) -> tuple[str, ...]:
         The comments of the file.
 
     >>> _find_fields(["# Invocation: diamond blastp -f 6 qseqid sseqid bitscore -k 5"])
-    ('qseqid', 'sseqid', 'bitscore')
+    (('qseqid', 'sseqid', 'bitscore'), 1)
     """
-    for comment in comments:
+    for line, comment in enumerate(comments, start=1):
         if comment.startswith(INVOCATION):
             match = _OUTFMT.search(comment)
-            return tuple(match[1].split()) if match else ()
-    return ()
+            return tuple(match[1].split()) if match else (), line
+    return (), 0

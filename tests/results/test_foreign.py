@@ -398,3 +398,12 @@ def test_names_behind_a_hash_are_names(tmp_path):
     for names in (None, "6 qseqid sseqid stitle"):
         assert convert(tmp_path / "t.tsv", tmp_path / "t.jsonl", before=names, force=True) == 1
         assert '"qseqid": "a"' in (tmp_path / "t.jsonl").read_text()
+
+
+@pytest.mark.parametrize("rows", ["", "MKV\n"])
+def test_a_name_in_a_command_line_is_refused_with_its_line(rows, tmp_path):
+    """Also where there is no hit."""
+    table = tmp_path / "x.tsv"
+    table.write_text(f"# DIAMOND v2\n# Invocation: diamond blastp -f 6 qseq000\n{rows}")
+    with pytest.raises(InputError, match=r"x\.tsv:2: unknown field 'qseq000'; did you mean qseq\?"):
+        convert(table, tmp_path / "x.json")
