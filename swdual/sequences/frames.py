@@ -144,7 +144,7 @@ def _shift_frames(frames: Places, before: int, after: int) -> Places:
         return frames
     numbers = np.asarray(frames)
     shifted = (np.abs(numbers) - 1 + np.where(numbers > 0, before, after)) % CODON + 1
-    found = np.sign(numbers) * shifted
+    found: NDArray[np.int64] = np.sign(numbers) * shifted
     return found if isinstance(frames, np.ndarray) else int(found)
 
 
