@@ -117,7 +117,8 @@ def clean(
 
     kept = np.flatnonzero(job_filter.left)
     kept = kept[np.argsort(submit[kept], kind="stable")]
-    _count_preceding(trace, repairs, job_filter, kept)
+    repeated = _count_repeated(trace, job_filter, kept)
+    _count_preceding(trace, repairs, job_filter, kept, repeated)
     return Workload(
         number=trace["number"][kept].astype(np.int64),
         submit_time=submit[kept],
@@ -139,10 +140,31 @@ def clean(
     )
 
 
+def _count_repeated(
+    trace: Trace, job_filter: JobFilter, kept: NDArray[np.intp]
+) -> NDArray[np.float64]:
+    """Count the jobs with the number of one before them; return these numbers, each once.
+
+    `kept` are the rows of all jobs, sorted.
+    """
+    again = np.zeros(len(trace), np.bool_)
+    again[kept] = trace["number"][kept] != MISSING
+    again[kept[np.unique(trace["number"][kept], return_index=True)[1]]] = False
+    job_filter.change(again, "number", "kept, though they have the number (field 1) of another job")
+    return np.unique(trace["number"][again])
+
+
 def _count_preceding(
-    trace: Trace, repairs: Repairs, job_filter: JobFilter, kept: NDArray[np.intp]
+    trace: Trace,
+    repairs: Repairs,
+    job_filter: JobFilter,
+    kept: NDArray[np.intp],
+    repeated: NDArray[np.float64],
 ) -> None:
-    """Count the jobs with a preceding job; `kept` are the rows of all jobs, sorted."""
+    """Count the jobs with a preceding job.
+
+    `kept` are the rows of all jobs, sorted, and `repeated` the numbers that several of them have.
+    """
     named = trace[PRECEDING] > 0
     if repairs.preceding == "ignore":
         action = (
@@ -159,6 +181,12 @@ def _count_preceding(
         "part of the trace without it, at their own time"
     )
     job_filter.change(found, "preceding", action)
+    action = (
+        "submitted after the last job before them that has the number of the preceding job: "
+        "several jobs have it"
+    )
+    several = np.isin(trace[PRECEDING], repeated)
+    job_filter.change(found & several, "preceding_number", action)
     action = "submitted at their own time: the preceding job is not before them, or was dropped"
     job_filter.change(named & ~found, "preceding", action)
 

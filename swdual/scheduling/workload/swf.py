@@ -9,9 +9,10 @@ Workloads Archive).
 from __future__ import annotations
 
 import io
+import logging
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -26,8 +27,18 @@ from swdual.runtime.keywords import suggest_names
 from swdual.scheduling.job import seconds
 from swdual.scheduling.workload.cleaning import clean
 from swdual.scheduling.workload.repair import Repairs
-from swdual.scheduling.workload.trace import FIELDS, MAX_VALUE, MEASURED, MISSING, Trace
+from swdual.scheduling.workload.trace import (
+    FIELDS,
+    HEADER_NUMBERS,
+    MAX_VALUE,
+    MEASURED,
+    MISSING,
+    Trace,
+    parse_label,
+)
 from swdual.scheduling.workload.workload import Workload, check_numbers
+
+logger = logging.getLogger("swdual")
 
 MAX_LINE_BYTES = 1 << 20
 """How long a line and the header may be: memory stays bounded."""
@@ -81,7 +92,7 @@ def read_swf(
 def read_trace(path: str | os.PathLike[str]) -> Trace:
     """Return the lines of a trace as they stand in the file; see `read_swf`."""
     name = source_name(path)
-    header: list[str] = []
+    header: dict[int, str] = {}
     values: list[NDArray[np.float64]] = []
     lines: list[NDArray[np.int64]] = []
     jobs = 0
@@ -97,8 +108,8 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
                     texts.append(text)
                     numbers.append(number)
                 elif not texts and not values:
-                    header.append(text.decode(errors="surrogateescape"))
-            if sum(map(len, header)) > MAX_LINE_BYTES:
+                    header[number] = text.decode(errors="surrogateescape")
+            if sum(map(len, header.values())) > MAX_LINE_BYTES:
                 raise InputError("the comments at the top do not end; is this a trace?", file=name)
             jobs += len(texts)
             if jobs > MAX_JOBS:
@@ -108,8 +119,10 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
                 lines.append(np.array(numbers, np.int64))
     if not jobs:
         raise InputError("has no job lines; is this a trace of the right format?", file=name)
+    _compare_header(header, name)
     called = Path(split_compression(name)[0]).name.removesuffix(".swf")
-    return Trace(np.concatenate(values), tuple(header), called, name, np.concatenate(lines))
+    comments = tuple(header.values())
+    return Trace(np.concatenate(values), comments, called, name, np.concatenate(lines))
 
 
 @suggest_names
@@ -158,6 +171,19 @@ def _read_blocks(parts: Iterable[bytes], name: str) -> Iterator[tuple[int, bytes
             raise InputError("the line does not end; is this a trace?", file=name, line=first)
     if rest:
         yield first, rest
+
+
+def _compare_header(header: Mapping[int, str], name: str) -> None:
+    """Warn of lines of the header, by their number, that say otherwise than one before them."""
+    for label in HEADER_NUMBERS:
+        taken: tuple[int, int] | None = None
+        for line, comment in header.items():
+            number = parse_label(comment, label)
+            if number and taken is None:
+                taken = number, line
+            elif number and taken and number != taken[0]:
+                text = "%s:%d: %s is %d, but %d in line %d, which is taken; correct the header"
+                logger.warning(text, name, line, label, number, *taken)
 
 
 def _parse(texts: list[bytes], numbers: list[int], name: str) -> NDArray[np.float64]:

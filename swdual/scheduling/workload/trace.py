@@ -27,6 +27,9 @@ MEASURED = frozenset(
 MISSING = -1
 """What stands in a field that is not known."""
 
+HEADER_NUMBERS = ("MaxProcs", "MaxNodes", "UnixStartTime")
+"""The labels of the header whose numbers are used."""
+
 MAX_VALUE = 1e15
 """The largest number of a field: times up to here add up without rounding."""
 
@@ -34,6 +37,28 @@ MAX_VALUE = 1e15
 def is_known(column: NDArray[Any]) -> NDArray[np.bool_]:
     """Return (jobs,) whether the entries of a column of names are known: numbers from 0, texts."""
     return column >= 0 if column.dtype.kind in "iuf" else np.ones(len(column), np.bool_)
+
+
+def parse_label(comment: str, label: str) -> int | None:
+    """Return the whole number above 0 that begins the text after a label, if the comment has it.
+
+    Words may follow it. What goes on as a number, such as 1e3 or 4 096, is none.
+
+    Parameters
+    ----------
+    comment, label
+        A line of the header, and the label to look for.
+
+    >>> parse_label("; MaxProcs: 1,024 (all)", "MaxProcs")
+    1024
+    """
+    found = re.match(
+        rf"[;\s]*{re.escape(label)}\s*:\s*([0-9][0-9,]{{0,17}})(?:\.0*)?"
+        r"(?:\s*$|\s+[^\s0-9]|\s*[(;])",
+        comment,
+        re.IGNORECASE,
+    )
+    return int(found[1].replace(",", "")) or None if found else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,21 +105,11 @@ class Trace:
         return self.header_number("MaxNodes") if found is None else found
 
     def header_number(self, label: str) -> int | None:
-        """Return the whole number above 0 that begins the text after a label of the header.
-
-        Words may follow it. What goes on as a number, such as 1e3 or 4 096, is none.
+        """Return the first number above 0 after a label of the header: see `parse_label`.
 
         >>> trace = Trace(np.empty((0, 18)), header=("; MaxNodes: 338 (batch; 512 total)",))
         >>> trace.header_number("MaxNodes")
         338
         """
-        pattern = re.compile(
-            rf"[;\s]*{re.escape(label)}\s*:\s*([0-9][0-9,]{{0,17}})(?:\.0*)?"
-            r"(?:\s*$|\s+[^\s0-9]|\s*[(;])",
-            re.IGNORECASE,
-        )
-        for comment in self.header:
-            found = pattern.match(comment)
-            if found:
-                return int(found[1].replace(",", "")) or None
-        return None
+        numbers = (parse_label(comment, label) for comment in self.header)
+        return next((number for number in numbers if number), None)

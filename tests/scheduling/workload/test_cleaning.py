@@ -187,6 +187,33 @@ def test_jobs_with_a_preceding_job_are_counted():
     )
 
 
+def test_repeated_numbers_are_counted_and_jobs_that_name_one_too():
+    """Parts of jobs have the number of their job, and a number that is not known is none."""
+    trace = trace_of(
+        {"number": 7},
+        {"number": 7},
+        {"number": 8, "preceding_job": 7},
+        {"number": 7},
+        {"number": 9, "preceding_job": 8},
+        {"number": 8, "status": 2},
+        {"number": 9, "run_time": 0},
+        {"number": -1},
+        {"number": -1},
+    )
+    repeated = "2 jobs kept, though they have the number (field 1) of another job"
+    report = clean(trace).report
+    assert repeated in str(report).splitlines()
+    assert report["number"] == 2
+    report = clean(trace, Repairs(preceding="follow")).report
+    *_, numbers, followed, ambiguous = report.counts
+    assert str(numbers) == repeated
+    assert followed.jobs == 2
+    assert str(ambiguous) == (
+        "1 job submitted after the last job before them that has the number of the preceding job: "
+        "several jobs have it"
+    )
+
+
 def test_the_first_job_that_is_too_wide_is_named():
     """With file, line, what it needs, how many such jobs there are, and what to do."""
     wide = {"allocated_processors": 2000}

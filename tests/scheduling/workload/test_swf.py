@@ -440,6 +440,7 @@ def test_a_workload_that_begins_before_0_is_not_written(tmp_path):
         ([";maxprocs :  128"], 128),
         (["; MaxProcs: unknown", "; MaxNodes: 7"], 7),
         (["; MaxProcs: 0"], None),
+        (["; MaxProcs: 0", "; MaxProcs: 5", "; MaxProcs: 6"], 5),
         (["; Note: MaxProcs: 5"], None),
         ([f"; MaxProcs: {'9' * 400}"], None),
         ([], None),
@@ -448,6 +449,18 @@ def test_a_workload_that_begins_before_0_is_not_written(tmp_path):
 def test_the_size_of_the_machine_stands_in_the_header(header, size):
     """Text may follow the number, and what is no number is passed over."""
     assert Trace(np.empty((0, 18)), tuple(header)).machine_processors == size
+
+
+@pytest.mark.parametrize("label", ["MaxProcs", "MaxNodes", "UnixStartTime"])
+def test_lines_of_a_header_that_contradict_each_other_are_named(label, caplog, tmp_path):
+    """With both lines and the number that is taken; equal lines and other labels are not."""
+    path = tmp_path / "t.swf"
+    header = f"; Note: 1\n;{label}: 1,024\n; Note: 2\n; {label}: 1024\n;{label.lower()}: 64 all\n"
+    path.write_text(header + GOOD)
+    assert read_trace(path).header_number(label) == 1024
+    assert caplog.messages == [
+        f"{path}:5: {label} is 64, but 1024 in line 2, which is taken; correct the header"
+    ]
 
 
 @pytest.mark.parametrize(
