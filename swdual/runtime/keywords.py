@@ -58,7 +58,8 @@ def require_numbers(**values: Any) -> None:
     """
     for name, value in values.items():
         if isinstance(value, bool) or not (value is None or isinstance(value, numbers.Real)):
-            raise InputError(f"`{name}` is {quote(str(value))}, but it must be a number")
+            shown = quote(value) if isinstance(value, str) else f"{value!r:.40}"
+            raise InputError(f"`{name}` is {shown}, but it must be a number")
         try:
             0.0 if value is None else float(value)
         except OverflowError as error:

@@ -76,7 +76,10 @@ class FollowingArrivals(Arrivals):
         extra = {name: column.copy() for name, column in workload.extra.items()}
         lines = None if workload.lines is None else workload.lines.copy()
         # The workload has views of these columns, which cannot be written to, but see each move.
-        self.workload = replace(workload, **own, extra=extra, lines=lines)
+        shown = {name: _read_only(column) for name, column in own.items()}
+        others = {name: _read_only(column) for name, column in extra.items()}
+        numbers = None if lines is None else _read_only(lines)
+        self.workload = replace(workload, **shown, extra=others, lines=numbers)
         self._submit_time = own["submit_time"]
         self._own = own
         self._columns: list[NDArray[Any]] = [*own.values(), *extra.values()]
@@ -137,3 +140,10 @@ class FollowingArrivals(Arrivals):
 def find_arrivals(workload: Workload) -> Arrivals:
     """Return the submissions of a workload."""
     return FollowingArrivals(workload) if workload.follow else Arrivals(workload)
+
+
+def _read_only(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a view that cannot be written to."""
+    view = column.view()
+    view.setflags(write=False)
+    return view

@@ -145,7 +145,7 @@ def test_numbers_of_numpy_become_those_of_python(name):
 
 @pytest.mark.parametrize("name", REAL)
 def test_true_is_no_real_number_either(name):
-    with pytest.raises(InputError, match=f"`{name}` is 'True', but it must be a number"):
+    with pytest.raises(InputError, match=f"`{name}` is True, but it must be a number"):
         SearchOptions(**{name: True})
 
 

@@ -14,9 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from swdual.errors import InputError
 from swdual.io.text import sanitize
+from swdual.runtime.keywords import plain_number, require_range
 from swdual.scheduling.frames import data_frame
 from swdual.scheduling.job import Job
-from swdual.scheduling.workload.preceding import PRECEDING, THINK_TIME
+from swdual.scheduling.workload.preceding import (
+    NO_ROW,
+    PRECEDING,
+    THINK_TIME,
+    find_preceding,
+)
 from swdual.scheduling.workload.trace import MAX_VALUE, MEASURED
 
 if TYPE_CHECKING:
@@ -95,7 +101,26 @@ def _to_array(name: str, values: Any, file: str | None = None) -> NDArray[Any]:
     array = np.asarray(values)
     if name in NUMBERS:
         check_numbers(name, array, file)
+        if array.dtype.kind == "O":
+            try:
+                return array.astype(np.float64)
+            except OverflowError:
+                message = f"the column {name} holds a number that is too large"
+                raise InputError(message, file=file) from None
     return array
+
+
+def _check_extra(extra: object) -> None:
+    """Raise an InputError if further columns are no mapping, or have names of other columns."""
+    if not isinstance(extra, Mapping):
+        raise InputError(f"extra is {extra!r:.40}, but it must be a mapping of names to columns")
+    for name in extra:
+        if not isinstance(name, str):
+            raise InputError(f"extra has the name {name!r:.40}, but names of columns are texts")
+        if name in COLUMNS:
+            raise InputError(
+                f"extra has a column {name}, which all workloads have; name it otherwise"
+            )
 
 
 def check_numbers(name: str, array: NDArray[Any], file: str | None = None) -> None:
@@ -116,7 +141,7 @@ def check_numbers(name: str, array: NDArray[Any], file: str | None = None) -> No
         If it does not.
     """
     kind = array.dtype.kind
-    if kind in "biuf":
+    if kind in "iuf":
         return
     found = f"values of the type {array.dtype}"
     remedy = "convert them"
@@ -200,7 +225,14 @@ class Workload:
     follow: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.name, str):
+            raise InputError(f"`name` is {self.name!r:.40}, but it must be a text")
         object.__setattr__(self, "name", sanitize(self.name))
+        if self.machine_processors is not None:
+            size = plain_number("machine_processors", self.machine_processors, int)
+            require_range("machine_processors", size, 1, percentage=False)
+            object.__setattr__(self, "machine_processors", size)
+        _check_extra(self.extra)
         for name, kind in COLUMNS.items():
             object.__setattr__(self, name, self._column(name, getattr(self, name), kind))
         extra = {name: self._column(name, values) for name, values in self.extra.items()}
@@ -259,7 +291,10 @@ class Workload:
             )
 
     def _column(self, name: str, values: ArrayLike, kind: Any = None) -> NDArray[Any]:
-        """Return a column as an array of the right kind and length that cannot be written to."""
+        """Return a column as an array of the right kind and length that cannot be written to.
+
+        Arrays of the caller that can be written to are copied.
+        """
         given = _to_array(name, values, self.source)
         with np.errstate(invalid="ignore"):
             column = given if kind is None else given.astype(kind, copy=False)
@@ -270,10 +305,12 @@ class Workload:
                 file=self.source,
             )
         if kind is np.int64 and column is not given:
+            self._refuse(np.abs(given) >= 2.0**63, f"has a {name} above 9.22e+18; leave it out")
             self._refuse(column != given, f"has a {name} that is no whole number; round it")
-        view = column.view()
-        view.setflags(write=False)
-        return view
+        if column.flags.writeable:
+            column = column.copy()
+            column.setflags(write=False)
+        return column
 
     def _refuse(self, wrong: NDArray[np.bool_], why: str) -> None:
         """Raise an error that names the first of the wrong jobs."""
@@ -294,6 +331,7 @@ class Workload:
         extra: Mapping[str, ArrayLike] | None = None,
         name: str = "workload",
         machine_processors: int | None = None,
+        follow: bool = False,
     ) -> Workload:
         """Return a workload of jobs in any order; a single value is every job's.
 
@@ -305,13 +343,14 @@ class Workload:
             By default the run time.
         number
             By default 1, 2, ... in the order given.
-        extra, name, machine_processors
+        extra, name, machine_processors, follow
             As in the class.
 
         Raises
         ------
         InputError
-            As for the class, or if times are no numbers of seconds.
+            As for the class, or if times are no numbers of seconds; with ``follow`` also if a
+            preceding job is not before its follower.
 
         Examples
         --------
@@ -333,15 +372,17 @@ class Workload:
             ) from None
         submit, run, requested, wide = parts
         names = np.arange(1, len(submit) + 1) if number is None else _to_array("number", number)
-        others = {key: _to_array(key, x) for key, x in (extra or {}).items()}
+        extra = {} if extra is None else extra
+        _check_extra(extra)
+        others = {key: _to_array(key, x) for key, x in extra.items()}
         order = np.argsort(submit, kind="stable")
-        for column in (names, *others.values()):
+        for key, column in {"number": names, **others}.items():
             if column.shape != submit.shape:
                 raise InputError(
-                    f"the shape of a column is {column.shape}, but there are {len(submit)} jobs: "
-                    "give one entry a job"
+                    f"the column {key} has the shape {column.shape}, but there are {len(submit)} "
+                    "jobs: give one entry a job"
                 )
-        return cls(
+        jobs = cls(
             names[order],
             submit[order],
             run[order],
@@ -350,7 +391,15 @@ class Workload:
             {key: column[order] for key, column in others.items()},
             name,
             machine_processors=machine_processors,
+            follow=follow,
         )
+        if follow:
+            preceding = jobs.extra[PRECEDING]
+            jobs._refuse(
+                (preceding > 0) & (find_preceding(jobs.number, preceding) == NO_ROW),
+                f"has a {PRECEDING} that is not before it; name an earlier job, or -1",
+            )
+        return jobs
 
     def __len__(self) -> int:
         return len(self.number)

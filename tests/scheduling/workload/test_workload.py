@@ -51,6 +51,74 @@ def test_columns_cannot_be_written_to():
     assert given_times.flags.writeable
 
 
+@pytest.mark.parametrize("make", [Workload, Workload.from_arrays])
+def test_a_later_change_of_the_given_arrays_changes_no_workload(make):
+    """Of no column, also not of the further ones."""
+    given_columns = {
+        "number": np.array([1, 2]),
+        "submit_time": np.array([0.0, 1.0]),
+        "run_time": np.array([5.0, 6.0]),
+        "requested_time": np.array([7.0, 8.0]),
+        "processors": np.array([3, 4]),
+    }
+    users = np.array([8, 9])
+    workload = make(**given_columns, extra={"user": users})
+    for name, column in given_columns.items():
+        before = column.tolist()
+        column[:] = 99
+        assert getattr(workload, name).tolist() == before
+    users[:] = 99
+    assert workload.extra["user"].tolist() == [8, 9]
+
+
+@pytest.mark.parametrize("make", [Workload, Workload.from_arrays])
+@pytest.mark.parametrize("name", COLUMNS)
+def test_an_extra_column_named_like_a_column_is_refused(make, name):
+    """Data frames would hold one of the two."""
+    with pytest.raises(InputError, match=f"^extra has a column {name}, .*name it otherwise"):
+        make(**{each: [1, 1] for each in COLUMNS}, extra={name: [1, 2]})
+
+
+@pytest.mark.parametrize("make", [Workload, Workload.from_arrays])
+@pytest.mark.parametrize(
+    ("option", "value", "cause"),
+    [
+        ("extra", [1], r"^extra is \[1\], but it must be a mapping of names to columns"),
+        ("extra", {3: [1, 1]}, "^extra has the name 3, but names of columns are texts"),
+        ("name", None, "^`name` is None, but it must be a text"),
+        *[
+            ("machine_processors", value, f"^`machine_processors` is {value!r}, but it must be")
+            for value in (0, 2.5, "8", True, math.nan)
+        ],
+        ("processors", [True, True], "^the column processors holds values of the type bool"),
+        ("processors", [1, 2**70], "^job 1 has a processors above 9.22e"),
+        ("processors", [1e300, 1], "^job 1 has a processors above 9.22e"),
+        ("run_time", [1, 10**400], "^the column run_time holds a number that is too large"),
+    ],
+)
+def test_values_that_a_workload_cannot_have_are_named(make, option, value, cause):
+    """With the argument or the job."""
+    sound = {name: [1, 1] for name in COLUMNS}
+    with pytest.raises(InputError, match=cause):
+        make(**{**sound, option: value})
+
+
+@pytest.mark.parametrize(
+    ("preceding", "job"), [([-1, 7, 1], 2), ([-1, -1, 3], 3), ([2, -1, -1], 1), ([3, 1, 1], 1)]
+)
+def test_each_job_of_arrays_follows_an_earlier_one(preceding, job):
+    """Not one that does not exist, not itself and no later one."""
+    extra = {"preceding_job": preceding, "think_time": [0, 0, 0]}
+    with pytest.raises(InputError, match=f"^job {job} has a preceding_job that is not before it"):
+        Workload.from_arrays([0, 1, 2], 5, 1, extra=extra, follow=True)
+    extra["preceding_job"] = [-1, 1, 2]
+    assert Workload.from_arrays([0, 1, 2], 5, 1, extra=extra, follow=True).follow
+    with pytest.raises(InputError, match=r"^the column think_time has the shape"):
+        Workload.from_arrays([0, 1, 2], 5, 1, extra={**extra, "think_time": [0]}, follow=True)
+    with pytest.raises(InputError, match="follow needs the fields preceding_job and think_time"):
+        Workload.from_arrays([0, 1, 2], 5, 1, follow=True)
+
+
 @pytest.mark.parametrize(
     ("place", "value", "cause"),
     [
