@@ -129,6 +129,14 @@ def test_other_metrics_can_be_shown(schedules):
         compare(never, shown=["norm_strech"])
 
 
+@pytest.mark.parametrize("name", ["policy", "workload", "power", "mean_stretch_half_width"])
+def test_a_metric_of_ones_own_replaces_no_column(name):
+    """A comparison would show it instead of the name of the policy."""
+    own = {**metrics.METRICS, name: metrics.METRICS["makespan"]}
+    with pytest.raises(InputError, match=f"have a column {name}; name the metric otherwise"):
+        compare([], chosen=own)
+
+
 def test_a_generator_is_enough_and_nothing_is_kept():
     """Schedules of large traces need not be in memory at the same time."""
     alive = []

@@ -143,6 +143,10 @@ class Row:
         )
 
 
+ABOUT = ("workload", "platform", "policy", "allocator", "options", "penalty", "power")
+"""The columns that tell what was measured."""
+
+
 @dataclass(frozen=True, repr=False)
 class Comparison:
     """Metrics of several schedules; `compare` makes it.
@@ -233,9 +237,8 @@ class Comparison:
             If the name is one of another format, or the file exists or cannot be written.
         """
         check_csv(path)
-        about = ("workload", "platform", "policy", "allocator", "options", "penalty", "power")
         half_widths = {f"{name}_half_width": None for row in self.rows for name in row.samples}
-        names = [*about, *self.metrics, *half_widths]
+        names = [*ABOUT, *self.metrics, *half_widths]
         with replace_file(path, TABLE, force=force, compress=True) as stream:
             writer = csv.DictWriter(Utf8(stream), names, lineterminator="\n")
             writer.writeheader()
@@ -389,7 +392,7 @@ class Comparison:
 
 
 def check_shown(shown: Sequence[str], metrics: Mapping[str, Metric]) -> None:
-    """Check that the metrics to show are among those that are measured.
+    """Check that the metrics to show are measured, and that none is named like another column.
 
     Parameters
     ----------
@@ -399,11 +402,14 @@ def check_shown(shown: Sequence[str], metrics: Mapping[str, Metric]) -> None:
     Raises
     ------
     InputError
-        If one is not; the message names the nearest ones.
+        If one is not; the message names the nearest ones. Or if a column has the name of one.
     """
     for name in shown:
         if name not in metrics:
             raise InputError(registry.unknown("metric", name, metrics))
+    for name in (*ABOUT, *(f"{metric}_half_width" for metric in metrics)):
+        if name in metrics:
+            raise InputError(f"comparisons have a column {name}; name the metric otherwise")
 
 
 @suggest_names

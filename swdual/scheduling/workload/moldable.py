@@ -99,6 +99,11 @@ def mold(workload: Workload, *, seed: int | Sequence[int]) -> Workload:
         Rigid jobs: of a generator, or of a trace.
     seed
         The same numbers give the same jobs.
+
+    Raises
+    ------
+    InputError
+        If the workload has one of these fields already.
     """
     # Another stream than that of `cirne.generate`, which has the same seed.
     rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(1,)))
@@ -117,12 +122,9 @@ def mold(workload: Workload, *, seed: int | Sequence[int]) -> Workload:
         workload,
         run_time=run_time,
         requested_time=_rescale_requests(workload, run_time),
-        extra={
-            **workload.extra,
-            "smallest_size": smallest.astype(np.int64),
-            "parallelism": parallelism,
-            "sigma": sigma,
-        },
+        extra=workload.add_extra(
+            smallest_size=smallest.astype(np.int64), parallelism=parallelism, sigma=sigma
+        ),
         speedup=model,
     )
 

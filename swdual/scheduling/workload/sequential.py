@@ -47,7 +47,8 @@ def sequential(workload: Workload, method: str = "C", processors: int | None = N
     Raises
     ------
     InputError
-        If there is no such method, or the machine's processors are not known.
+        If there is no such method, the machine's processors are not known, or there is a field
+        ``job`` already.
 
     >>> jobs = Workload.from_arrays([0, 5], [10, 20], [1, 3], machine_processors=8)
     >>> tasks = sequential(jobs)
@@ -88,11 +89,11 @@ def _tasks(
         "run_time": run_time,
         "processors": np.ones(len(rows), np.int64),
     }
-    extra = {name: column[rows] for name, column in workload.extra.items()}
+    extra = workload.add_extra(job=workload.number)
     return replace(
         workload,
         **columns,
-        extra=extra | {"job": workload.number[rows]},
+        extra={name: column[rows] for name, column in extra.items()},
         lines=None if workload.lines is None else workload.lines[rows],
         machine_processors=processors,
         speedup=None,

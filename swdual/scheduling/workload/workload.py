@@ -468,6 +468,23 @@ class Workload:
             speedup=None if self.speedup is None else self.speedup.take(rows),
         )
 
+    def add_extra(self, **columns: NDArray[Any]) -> dict[str, NDArray[Any]]:
+        """Return the further columns and some that are new.
+
+        Raises
+        ------
+        InputError
+            If a column has a name that is there already.
+        """
+        for name in columns:
+            if name in self.extra:
+                raise InputError(
+                    f"extra has a column {name}, and another one of this name would be added; "
+                    "name it otherwise",
+                    file=self.source,
+                )
+        return {**self.extra, **columns}
+
     def shifted(self, seconds: float | None = None) -> Workload:
         """Return the workload with all submit times later by some seconds.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import partial
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from hypothesis import strategies as st
 
 from swdual.errors import InputError
 from swdual.scheduling.job import Job
+from swdual.scheduling.workload.moldable import mold
+from swdual.scheduling.workload.sequential import sequential
 from swdual.scheduling.workload.workload import Workload
 
 COLUMNS = ("number", "submit_time", "run_time", "requested_time", "processors")
@@ -77,6 +80,17 @@ def test_an_extra_column_named_like_a_column_is_refused(make, name):
     """Data frames would hold one of the two."""
     with pytest.raises(InputError, match=f"^extra has a column {name}, .*name it otherwise"):
         make(**{each: [1, 1] for each in COLUMNS}, extra={name: [1, 2]})
+
+
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [("sigma", partial(mold, seed=1)), ("parallelism", partial(mold, seed=1)), ("job", sequential)],
+)
+def test_a_column_that_is_added_replaces_none_of_the_user(name, change):
+    """As those of moldable jobs and of tasks."""
+    jobs = Workload.from_arrays([0, 1], 5, 1, extra={name: [7, 8]}, machine_processors=4)
+    with pytest.raises(InputError, match=f"^extra has a column {name}, .*name it otherwise"):
+        change(jobs)
 
 
 @pytest.mark.parametrize("make", [Workload, Workload.from_arrays])
