@@ -187,6 +187,14 @@ def test_a_data_frame_without_sequences_is_refused_by_its_columns(call, tmp_path
         (CALLS | ALONE)[call](frame, tmp_path)
 
 
+@pytest.mark.parametrize("names", [["id", "ID", "seq"], ["id", "seq", "Seq"], ["id", "id", "seq"]])
+def test_columns_of_a_data_frame_that_are_named_alike_are_refused(names):
+    """One of them would be taken without a word."""
+    frame = pytest.importorskip("pandas").DataFrame([["x", "MKV", "MKV"]], columns=names)
+    with pytest.raises(InputError, match=r"the DataFrame has 2 columns for one: .*rename or leave"):
+        swdual.search(frame, FAMILY)
+
+
 def test_what_is_missing_in_a_data_frame_is_named():
     """The row, and its name."""
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")

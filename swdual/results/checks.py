@@ -47,6 +47,9 @@ OF_QUERIES = ("qlen", "qnum", "qgi", "qframe", "round")
 _PARTNERS = {"qstart": "qend", "qend": "qstart", "sstart": "send", "send": "sstart"}
 """The first and the last place of a sequence: of an empty alignment (score 0) they are 1 and 0."""
 
+ROUNDED = 0.02
+"""So far columns of one field may differ by their digits."""
+
 FIT = 0.1
 """So far, on average, percentages may be from what other columns tell."""
 
@@ -110,6 +113,7 @@ class _Checker:
                 self._with_hits.update(queries[k] for k in kept.tolist())
             self._check_ranges(chunk, columns, kept)
             chunk = self._as_percentages(chunk, columns, kept)
+            self._compare_repeated(chunk, kept)
             if self._table.lines:
                 self._lines.extend(self._table.lines[self._seen + k] for k in kept.tolist())
             self._seen += count
@@ -132,6 +136,29 @@ class _Checker:
         if self._table.lines:
             return InputError(message, file=self._file, line=self._table.lines[place])
         return InputError(f"row {place + 1}: {message}", file=self._file)
+
+    def _compare_repeated(self, chunk: list[Column], kept: NDArray[np.int64]) -> None:
+        """Check that columns of one field agree, as formats keep one of them.
+
+        Parameters
+        ----------
+        chunk, kept
+            As for `_check_ranges`.
+        """
+        first: dict[str, Column] = {}
+        for field, column in zip(self._table.fields, chunk, strict=True):
+            other = first.setdefault(field, column)
+            if other is column:
+                continue
+            if FIELDS[field].kind == "text":
+                wrong = np.array([a != b for a, b in zip(other, column, strict=True)], np.bool_)
+            else:
+                pair = np.asarray(other, np.float64), np.asarray(column, np.float64)
+                wrong = ~np.isclose(*pair, rtol=ROUNDED, equal_nan=True)
+            for row in np.flatnonzero(wrong)[:1].tolist():
+                values = f"{other[row]} and {column[row]}"
+                message = f"two columns are {field}, and say {values}; leave one out"
+                raise self._fail(message, int(kept[row]))
 
     def _check_ranges(
         self, chunk: list[Column], columns: Mapping[str, Column], kept: NDArray[np.int64]

@@ -88,6 +88,13 @@ def _read_frame(frame: Any, kind: str) -> list[tuple[str, Any]]:
             "dict(zip(names, sequences))"
         )
     titles = next((lower[name] for name in NAME_COLUMNS if name in lower), None)
+    for chosen in filter(None, (columns[0], titles)):
+        named = [name for name in names if name.lower() == chosen.lower()]
+        if len(named) > 1:
+            raise InputError(
+                f"the {kind} has {len(named)} columns for one: {', '.join(named)}; rename or leave "
+                "out the others"
+            )
     if titles is not None:
         called: Iterable[Any] = _cells(frame[titles])
     else:

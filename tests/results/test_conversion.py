@@ -275,6 +275,17 @@ def test_names_of_mmseqs_are_read(tmp_path):
     assert not (tmp_path / "z.jsonl").exists()
 
 
+@pytest.mark.parametrize("after", ["6", "jsonl", "csv"])
+def test_columns_of_one_field_are_equal(after, tmp_path):
+    """Some formats would keep one of two numbers."""
+    source, target = tmp_path / "x.tsv", tmp_path / "y"
+    source.write_text("qseqid\tsseqid\tscore\tscore\na\ta\t1\t1\nb\tb\t2\t3\n")
+    with pytest.raises(InputError, match=r"x.tsv:3: two columns are score, and say 2 and 3; leave"):
+        convert(source, target, after=after)
+    source.write_text("qseqid\tsseqid\tscore\tscore\na\ta\t1\t1\nb\tb\t2\t2\n")
+    assert convert(source, target, after=after) == 2
+
+
 def test_endings_and_names_say_the_format(folder, tmp_path):
     """Every ending; a name or BLAST's number stands above it."""
     tables = {"tabular", "csv", "json", "jsonl", "arrow", "parquet"}
