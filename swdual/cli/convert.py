@@ -38,7 +38,7 @@ swdual convert blast.tsv report.html --from "6 std qcovs stitle"
     metavar="FORMAT",
     shell_complete=complete_format,
     help="Format of IN, with the fields of a text table that does not name them: "
-    '"6 std qcovs stitle".  [default: by its name]',
+    '"6 std qcovs stitle".  [default: by its name, else by its content]',
 )
 @option(
     "--to",

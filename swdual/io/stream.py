@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import codecs
 import io
+import itertools
 import lzma
 import os
 import re
@@ -407,10 +408,22 @@ def read_text(
 
 
 @contextmanager
-def open_text(source: Source) -> Iterator[IO[bytes]]:
-    """Open the text of a file as a file: see `read_text`."""
-    with read_text(source) as parts:
-        yield _as_file(parts)
+def open_text(source: Source, *, unless: tuple[bytes, ...] = ()) -> Iterator[IO[bytes]]:
+    """Open the text of a file as a file: see `read_text`.
+
+    Parameters
+    ----------
+    source
+        The file.
+    unless
+        How files begin that are opened as they are: they are no text.
+    """
+    with _explain_failures(source) as (stream, _):
+        parts = pieces(stream)
+        first = next(parts, b"")
+        parts = itertools.chain([first], parts)
+        binary = first.startswith(unless)
+        yield _as_file(parts if binary else as_text(parts, source_name(source)))
 
 
 @contextmanager

@@ -16,15 +16,18 @@ from swdual.formats.commented import START
 from swdual.hits.fields import STANDARD
 from swdual.io.endings import TEXT_ENDINGS, detect_format
 from swdual.io.output import replace_file, split_compression
-from swdual.io.stream import open_bytes, open_text
+from swdual.io.stream import open_bytes, open_text, source_name
 from swdual.results.checks import check_table
 from swdual.results.file_types import SELF_COMPRESSED, choose_format
 
 NAMED_FIELDS = ("tabular", "commented", "csv")
 """Formats whose fields can be given, as a file may not name them."""
 
+BINARY = {b"ARROW1": "arrow", b"PAR1": "parquet"}
+"""How tables begin that are no text, and their formats."""
+
 COMMENT_BYTES = 4096
-"""Bytes of a file in which BLAST's format 7 is seen, whose tables no ending of a name tells."""
+"""Bytes of a file in which a format is seen that the ending of its name does not tell."""
 
 
 def convert(
@@ -97,17 +100,40 @@ def open_table(source: str | os.PathLike[str], before: str | None = None) -> Ite
     """
     before, names = _split_fields(before)
     told = before or _detect_format(source, "read")
-    reader = None if told is None else _load_format(told, "read")
-    opened = open_bytes if full_name(told or "") in SELF_COMPRESSED else open_text
-    with opened(source) as stream:
-        if before is None and opened is open_text:
-            start = cast(io.BufferedReader, stream).peek(COMMENT_BYTES)
-            if START.match(start):
-                reader = _load_format("commented", "read")
-        if reader is None:
+    if told is not None:
+        _load_format(told, "read")  # which refuses one that has no tables, before the file is read
+    binary = full_name(told or "") in SELF_COMPRESSED
+    with open_bytes(source) if binary else open_text(source, unless=(*BINARY,)) as stream:
+        if before is None and not binary:
+            told = _recognize(cast(io.BufferedReader, stream).peek(COMMENT_BYTES), told)
+        if told is None:
             raise _unknown_format(source, "read")
         file = os.fspath(source)
+        reader = _load_format(told, "read")
         yield check_table(reader.read_table(stream, file, **names), file)
+
+
+def _recognize(head: bytes, named: str | None) -> str | None:
+    r"""Return the format of a table.
+
+    Parameters
+    ----------
+    head
+        How it begins.
+    named
+        The format that the name of the file tells, or None.
+
+    >>> _recognize(b"q1\tt1\t98.5\n", None), _recognize(b"{", None), _recognize(b"q1 t1", None)
+    ('tabular', 'jsonl', None)
+    """
+    if START.match(head):
+        return "commented"
+    if named is not None:
+        return named
+    for start, name in (*BINARY.items(), (b"[", "json"), (b"{", "jsonl")):
+        if head.lstrip().startswith(start):
+            return name
+    return "tabular" if b"\t" in head else "csv" if b"," in head else None
 
 
 def _split_fields(before: str | None) -> tuple[str | None, dict[str, tuple[str, ...]]]:
@@ -138,11 +164,12 @@ def _detect_format(path: str | os.PathLike[str], verb: str) -> str | None:
 
 def _unknown_format(path: str | os.PathLike[str], verb: str) -> InputError:
     """Return the error about a file whose format nothing tells."""
-    return InputError(
-        f"the name does not tell the format; give --{'from' if verb == 'read' else 'to'} "
-        f"({', '.join(_list_formats(verb))})",
-        file=path,
-    )
+    formats = ", ".join(_list_formats(verb))
+    if verb == "read":
+        text = f"neither name nor content tells the format; give `before=6`, or another ({formats})"
+        return InputError(text, file=source_name(path))
+    text = f"the name does not tell the format; give `after=csv`, or another ({formats})"
+    return InputError(text, file="standard output" if path == "-" else path)
 
 
 def _load_format(name: str, verb: str) -> TableFormat:

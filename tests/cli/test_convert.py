@@ -60,7 +60,7 @@ def test_a_table_without_a_header_has_the_twelve_columns(run, here):
 
 
 def test_standard_input_and_output_serve_as_files(tables, run):
-    """Their formats must be said, by name or by BLAST's number."""
+    """The format of the output must be said, by name or by BLAST's number."""
     text = (tables / "x.jsonl").read_bytes()
     outcome = run("convert", "-", "-", "--from", "jsonl", "--to", "10", "--header", stdin=text)
     assert (outcome.code, outcome.out) == (0, (tables / "x.csv").read_text())
@@ -133,7 +133,7 @@ def test_a_damaged_table_is_refused_with_its_place(refuses, here, fault):
 def test_what_cannot_be_converted_is_refused(refuses, here, code, words, arguments):
     """The file and the cause are named, and no file is changed."""
     (here / "x.tsv").write_text(HEAD + "q\t1\t2\n")
-    (here / "y.foo").write_text(HEAD)
+    (here / "y.foo").write_text("no table\n")
     (here / "old.csv").write_text("precious")
     refuses(code, words, "convert", *arguments)
 
@@ -168,3 +168,17 @@ def test_fields_that_do_not_fit_are_refused(run, refuses, here, given, words):
     """Other fields than the file names, or a format that always names them."""
     assert run("search", "q.fa", "t.fa", "-o", "x.txt", "-f", f"7 {EXTRA}").code == 0
     refuses(1, words, "convert", "x.txt", "y.csv", "--from", given)
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "words"),
+    [
+        ("blanks", "y.csv", "blanks: neither name nor content tells the format; give --from 6,"),
+        ("x.tsv", "-", "standard output: the name does not tell the format; give --to csv,"),
+    ],
+)
+def test_what_tells_no_format_says_which_option_does(refuses, here, source, target, words):
+    """With a value that is right."""
+    (here / "blanks").write_text("q1 t1 98.5\n")
+    (here / "x.tsv").write_text("qseqid\tsseqid\nq\tt\n")
+    refuses(1, words, "convert", source, target)

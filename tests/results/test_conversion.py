@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import itertools
 import json
 import math
@@ -248,6 +249,23 @@ def test_an_empty_file_of_text_is_an_empty_table(tmp_path, suffix):
     assert names == list(DATA if suffix == "jsonl" else STANDARD)
 
 
+@pytest.mark.parametrize("suffix", ["tsv", "csv", "json", "jsonl", "arrow", "parquet"])
+def test_the_content_tells_the_format_where_no_name_does(folder, tmp_path, monkeypatch, suffix):
+    """Of standard input and of a file, compressed or not."""
+    convert(folder / f"x.{suffix}", tmp_path / "named.jsonl")
+    expected = (tmp_path / "named.jsonl").read_bytes()
+    content = (folder / f"x.{suffix}").read_bytes()
+    for number, data in enumerate([content, gzip.compress(content)]):
+        nameless, target = tmp_path / f"nameless{number}", tmp_path / f"{number}.jsonl"
+        nameless.write_bytes(data)
+        convert(nameless, target)
+        assert target.read_bytes() == expected
+        with open(nameless, "rb") as raw:
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(raw))
+            convert("-", target, force=True)
+        assert target.read_bytes() == expected
+
+
 def test_what_a_table_says_of_itself(folder, tmp_path):
     """The release that converted it; the search it came from is known to the search only."""
     convert(folder / "x.parquet", tmp_path / "y.arrow")
@@ -313,7 +331,7 @@ def test_endings_and_names_say_the_format(folder, tmp_path):
 @pytest.mark.parametrize(
     ("source", "target", "options", "words"),
     [
-        ("x.tsv", "y.foo", {}, "y.foo: the name does not tell the format; give --to"),
+        ("x.tsv", "y.foo", {}, "y.foo: the name does not tell the format; give `after=csv`"),
         ("x.tsv", "y.tsv", {"before": "tabulr"}, "unknown format 'tabulr'; did you mean tabular"),
         ("x.tsv", "y.tsv", {"after": "11"}, "lacks BLAST's format 11; take json"),
         ("x.tsv", "y.tsv", {"before": "5"}, "format xml cannot be converted; these can: arrow"),

@@ -367,8 +367,8 @@ def test_the_content_tells_format_7_whatever_the_name(tmp_path):
     for name in ("nohit.m9", "hits.csv", "hits"):
         (tmp_path / name).write_text(text + "# BLAST processed 1 queries\n")
         assert convert(tmp_path / name, tmp_path / "y.csv", force=True) == 0
-        (tmp_path / name).write_text(ALIGNED + "\n")
-    with pytest.raises(InputError, match=r"hits: the name does not tell the format; give --from"):
+    (tmp_path / "hits").write_text(ALIGNED.replace("\t", " ") + "\n")
+    with pytest.raises(InputError, match=r"hits: neither name nor content tells the format"):
         convert(tmp_path / "hits", tmp_path / "y.csv", force=True)
 
 

@@ -39,7 +39,7 @@ WORDS = (
 PERCENTAGES = ("pident", "ppos", "qcovhsp", "qcovs", "qcovus", "scovhsp")
 COUNTS = ("length", "nident", "mismatch", "positive", "gapopen", "gaps", "score", "evalue")
 
-WHOLE = re.compile(r"input\.\w+: (the name does not tell the format|is |has more)")
+WHOLE = re.compile(r"input\.\w+: (neither name nor content tells|is |has more)")
 """How messages about a file as a whole begin, which name no line."""
 
 
