@@ -26,7 +26,13 @@ from swdual.io.text import pluralize
 from swdual.masking.mask import BLAST_PREFIX, STORED_MASKS, Mask, parse_mask
 from swdual.planning.planner import PACKAGE as planners
 from swdual.profiles.position_scores import PositionScores
-from swdual.runtime.keywords import find_fractions, plain_number, require_range
+from swdual.runtime.keywords import (
+    find_fractions,
+    plain_flag,
+    plain_number,
+    require_range,
+    require_types,
+)
 from swdual.sequences import matrices
 from swdual.sequences.genetic_codes import check_genetic_code
 from swdual.sequences.location import Location
@@ -144,13 +150,16 @@ class SearchKeywords(TypedDict, total=False):
     cluster: Any
 
 
-_NUMBERS = {
+_KINDS = {
     name: kind
     for name, hint in get_type_hints(SearchKeywords).items()
-    for kind in (int, float)
+    for kind in (int, float, bool, str)
     if hint in (kind, kind | None)
 }
-"""The options that are numbers, and their types."""
+"""The types of the options that are numbers, truth values or texts."""
+
+_NEEDED = [name for name, hint in get_type_hints(SearchKeywords).items() if hint in _KINDS.values()]
+"""Those of them that cannot be None."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -370,11 +379,18 @@ class SearchOptions:
     cluster: Any = None
 
     def __post_init__(self) -> None:
-        plain = {
-            name: plain_number(name, getattr(self, name), kind)
-            for name, kind in _NUMBERS.items()
-            if getattr(self, name) is not None
+        given = {
+            name: getattr(self, name)
+            for name in _KINDS
+            if name in _NEEDED or getattr(self, name) is not None
         }
+        plain: dict[str, Any] = {}
+        for name, value in given.items():
+            kind = _KINDS[name]
+            if kind is bool:
+                plain[name] = plain_flag(name, value)
+            elif kind is not str:
+                plain[name] = plain_number(name, value, kind)
         for name, minimum in MINIMA.items():
             if name in plain:
                 percentage = name in PERCENTAGES
@@ -422,9 +438,20 @@ class SearchOptions:
             )
         if self.resume and self.journal is None:
             raise InputError("`resume` needs the `journal` of the search")
+        texts = {name: value for name, value in given.items() if _KINDS[name] is str}
+        require_types((str,), "a text", **texts)
+        for name in ("taxonomy", "journal"):
+            if getattr(self, name) is not None:
+                require_types((str, os.PathLike), "a path", **{name: getattr(self, name)})
+        if not callable(self.progress):
+            plain_flag("progress", self.progress)
         registry.require(planners, self.planner)
         if not isinstance(self.device, str):  # an iterator could be read only once
-            object.__setattr__(self, "device", tuple(self.device))
+            require_types((Iterable,), "a text or devices", device=self.device)
+            devices = tuple(self.device)
+            for each in devices:
+                require_types((Device,), "a text or devices", device=each)
+            object.__setattr__(self, "device", devices)
 
     def _check_composition(self) -> None:
         """Check the options of composition-based statistics."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.hits.query_result import QueryResult
-from swdual.runtime.keywords import find_fractions, require_numbers
+from swdual.runtime.keywords import find_fractions, plain_number
 
 CLUSTER_EVALUE = 1e-3
 """Largest E-value of pairs of a cluster, by default."""
@@ -58,7 +58,7 @@ class ClusterRules:
     def __post_init__(self) -> None:
         for name in ("min_identity", "coverage"):
             value = getattr(self, name)
-            require_numbers(**{name: value})
+            plain_number(name, value, float)
             if not 0 <= value <= 100:
                 raise InputError(f"`{name}` is {value}, but it must be from 0 to 100 percent")
             for text in find_fractions(**{name: value}):

@@ -26,7 +26,14 @@ from swdual.hits.targets import StoredTargets, TargetRecords
 from swdual.hits.taxa import LCA_TOP, CommonAncestor, find_common_ancestor
 from swdual.io.text import pluralize, quote
 from swdual.profiles.query import find_positions, find_scores
-from swdual.runtime.keywords import find_fractions, require_numbers, require_range, suggest_names
+from swdual.runtime.keywords import (
+    find_fractions,
+    plain_index,
+    plain_number,
+    require_numbers,
+    require_range,
+    suggest_names,
+)
 from swdual.sequences.frames import count_residues, find_reading_frames, frames_of_whole
 from swdual.sequences.sequence import Sequence, description, first_word, identifiers
 from swdual.sequences.translation import translate
@@ -147,14 +154,22 @@ class QueryResult(SequenceOf[Hit]):
     @overload
     def __getitem__(self, hit: slice) -> list[Hit]: ...
     def __getitem__(self, hit: int | str | slice) -> Hit | list[Hit]:
-        """Return a hit by its index from 0, or by the identifier of its target."""
+        """Return a hit by its index from 0, or by the identifier of its target.
+
+        Raises
+        ------
+        InputError
+            If no target has the identifier, or it is neither of them, such as true.
+        IndexError
+            If there is no such index.
+        """
         if isinstance(hit, slice):
             return [self[k] for k in range(*hit.indices(len(self)))]
         if isinstance(hit, str):
             what = f"hit of query {quote(self.query.id)} with the identifier"
             names, places = self._names
             return Hit(self, places[find_index(hit, names, what)])
-        return Hit(self, range(len(self))[hit])
+        return Hit(self, range(len(self))[plain_index("a hit", hit)])
 
     def __contains__(self, hit: object) -> bool:
         """Return whether a target with this identifier was hit, or this hit is one of them."""
@@ -531,10 +546,8 @@ class QueryResult(SequenceOf[Hit]):
         InputError
             If the count is no whole number, or negative.
         """
-        if not isinstance(count, (int, np.integer)):
-            raise InputError(f"`count` is {quote(str(count))}, but it must be a whole number")
-        if count < 0:
-            raise InputError(f"`count` is {count}, but it must be at least 0")
+        count = plain_number("count", count, int)
+        require_range("count", count, 0, percentage=False)
         return self.subset(np.arange(min(count, len(self))))
 
     def within(self, percent: float) -> QueryResult:
@@ -547,7 +560,7 @@ class QueryResult(SequenceOf[Hit]):
         InputError
             If it is no percentage.
         """
-        require_numbers(percent=percent)
+        plain_number("percent", percent, float)
         require_range("percent", percent, 0, percentage=True)
         if not len(self):
             return self
@@ -568,7 +581,7 @@ class QueryResult(SequenceOf[Hit]):
         InputError
             If the taxonomy of the targets is not known, or `top` is no percentage.
         """
-        require_numbers(top=top)
+        plain_number("top", top, float)
         require_range("top", top, 0, percentage=True)
         return find_common_ancestor(self, top)
 

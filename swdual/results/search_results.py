@@ -38,7 +38,7 @@ from swdual.io.text import pluralize
 from swdual.planning.timing import Timing
 from swdual.results.file_types import choose_format
 from swdual.runtime.extras import import_extra
-from swdual.runtime.keywords import require_numbers, takes_keywords_of
+from swdual.runtime.keywords import plain_index, plain_number, require_range, takes_keywords_of
 from swdual.statistics.fit import Z_EDGES, Fit
 from swdual.version import __version__
 
@@ -159,10 +159,8 @@ class SearchResults:
         if isinstance(query, str):
             return self._queries[find_index(query, self.query_ids, "query")]
         which: Any = query.tolist() if hasattr(query, "tolist") else query  # of NumPy or pandas
-        if isinstance(which, bool):
-            raise InputError(f"a query is chosen by its place or identifier, but not by {which}")
         if not isinstance(which, slice | list):
-            result: QueryResult = self._queries[which]
+            result: QueryResult = self._queries[plain_index("a query", which)]
             return result
         if isinstance(which, list) and which and all(isinstance(k, bool | np.bool_) for k in which):
             if len(which) != len(self):
@@ -347,11 +345,10 @@ class SearchResults:
         InputError
             If a number is negative.
         """
-        require_numbers(alignments=alignments, height=height)
-        if alignments < 0 or height < 0:
-            raise InputError("`alignments` and `height` must be at least 0")
+        for name, value in (("alignments", alignments), ("height", height)):
+            require_range(name, plain_number(name, value, int), 0, percentage=False)
         shown = self._with(self._queries)
-        shown.report_alignments = int(alignments)
+        shown.report_alignments = alignments
         stream = io.BytesIO()
         parse_format("html").format.write(shown, Output(stream, "report"), (), header=False)
         return Report(stream.getvalue().decode(), int(height))

@@ -22,6 +22,9 @@ R = TypeVar("R")
 
 _PARAMETERS = "Parameters\n"
 
+MAX_WHOLE = 2**63 - 1
+"""The largest whole number that an option takes: what arrays, files and requests hold."""
+
 
 def refuse_unknown(function: str, given: Iterable[str], known: Iterable[str]) -> None:
     """Raise an `UnknownOption` for the first unknown name; it suggests the nearest known one.
@@ -58,8 +61,7 @@ def require_numbers(**values: Any) -> None:
     """
     for name, value in values.items():
         if isinstance(value, bool) or not (value is None or isinstance(value, numbers.Real)):
-            shown = quote(value) if isinstance(value, str) else f"{value!r:.40}"
-            raise InputError(f"`{name}` is {shown}, but it must be a number")
+            raise InputError(f"`{name}` is {_show(value)}, but it must be a number")
         try:
             0.0 if value is None else float(value)
         except OverflowError as error:
@@ -98,12 +100,12 @@ def plain_number(name: str, value: Any, kind: type[int] | type[float]) -> int | 
     name, value
         Name of the argument, for messages, and its value.
     kind
-        The type that is needed: `int` takes whole numbers only, and no float.
+        The type that is needed: `int` takes whole numbers of 64 bits only, and no float.
 
     Raises
     ------
     InputError
-        If the value is no number of this type.
+        If the value is no number of this type; None is none.
 
     >>> plain_number("gap_open", 10.7, int)
     Traceback (most recent call last):
@@ -112,10 +114,88 @@ def plain_number(name: str, value: Any, kind: type[int] | type[float]) -> int | 
     """
     require_numbers(**{name: value})
     try:
-        return operator.index(value) if kind is int else float(value)
+        number = operator.index(value) if kind is int else float(value)
     except TypeError as error:
         what = "a whole number" if kind is int else "a number"
         raise InputError(f"`{name}` is {value}, but it must be {what}") from error
+    if kind is int and abs(number) > MAX_WHOLE:
+        limit = f"at most {MAX_WHOLE}" if number > 0 else f"at least {-MAX_WHOLE}"
+        raise InputError(f"`{name}` is {number:.6g}, but it must be {limit}")
+    return number
+
+
+def plain_flag(name: str, value: Any) -> bool:
+    """Return true or false as Python's own.
+
+    Parameters
+    ----------
+    name, value
+        Name of the argument, for messages, and its value.
+
+    Raises
+    ------
+    InputError
+        If it is neither: a text such as "no" would count as true.
+
+    >>> plain_flag("align", "no")
+    Traceback (most recent call last):
+    ...
+    swdual.errors.InputError: `align` is 'no', but it must be True or False
+    """
+    if type(value).__name__ not in ("bool", "bool_"):  # the second one is NumPy's
+        raise InputError(f"`{name}` is {_show(value)}, but it must be True or False")
+    return bool(value)
+
+
+def plain_index(what: str, value: Any) -> int:
+    """Return the index of something that users choose, as Python's own.
+
+    Parameters
+    ----------
+    what, value
+        What is chosen, for messages, and the index.
+
+    Raises
+    ------
+    InputError
+        If it is no whole number: true would be 1.
+
+    >>> plain_index("a query", True)
+    Traceback (most recent call last):
+    ...
+    swdual.errors.InputError: a query is chosen by its place or identifier, but not by True
+    """
+    try:
+        if not isinstance(value, bool):
+            return operator.index(value)
+    except TypeError:
+        pass
+    raise InputError(f"{what} is chosen by its place or identifier, but not by {_show(value)}")
+
+
+def require_types(types: tuple[type, ...], what: str, **values: Any) -> None:
+    """Raise an InputError for the first value of another type.
+
+    Parameters
+    ----------
+    types, what
+        The types, and what they are called in the message.
+    values
+        The arguments by name.
+
+    >>> require_types((str,), "a text", task="blastp", strand=["plus"])
+    Traceback (most recent call last):
+    ...
+    swdual.errors.InputError: `strand` is ['plus'], but it must be a text
+    """
+    for name, value in values.items():
+        if not isinstance(value, types):
+            raise InputError(f"`{name}` is {_show(value)}, but it must be {what}")
+
+
+def _show(value: Any) -> str:
+    """Return a value as messages show it."""
+    return quote(value) if isinstance(value, str) else f"{value!r:.40}"
 
 
 def find_fractions(**values: float | None) -> list[str]:

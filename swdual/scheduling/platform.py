@@ -18,6 +18,7 @@ from swdual.errors import InputError
 from swdual.io.input import read_small, read_toml
 from swdual.io.text import sanitize
 from swdual.registry import unknown
+from swdual.runtime.keywords import plain_number
 
 PLATFORMS: Mapping[str, tuple[int, ...]] = {
     "curie": (24, 1152, 40320, 80640),
@@ -84,8 +85,8 @@ class Platform:
 
     def __post_init__(self) -> None:
         try:
-            operator.index(self.processors)
-        except TypeError:
+            plain_number("processors", self.processors, int)
+        except InputError:
             raise InputError(
                 f"a platform has a whole number of processors, not {self.processors!r}; give an "
                 "int, or a Platform"

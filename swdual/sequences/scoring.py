@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from swdual.errors import InputError
+from swdual.runtime.keywords import plain_number, require_types
 from swdual.sequences.matrices import SubstitutionMatrix
 
 MAX_GAP_COST = 2**28
@@ -118,7 +119,7 @@ class ScoringScheme:
     Raises
     ------
     InputError
-        If a penalty is negative or above `MAX_GAP_COST`.
+        If a penalty is no whole number, negative or above `MAX_GAP_COST`, or the matrix is none.
     """
 
     matrix: SubstitutionMatrix
@@ -127,8 +128,10 @@ class ScoringScheme:
     frameshift: int = 0
 
     def __post_init__(self) -> None:
+        require_types((SubstitutionMatrix,), "a SubstitutionMatrix", matrix=self.matrix)
         for name in ("gap_open", "gap_extend", "frameshift"):
-            cost = getattr(self, name)
+            cost = plain_number(name, getattr(self, name), int)
+            object.__setattr__(self, name, cost)
             if not 0 <= cost <= MAX_GAP_COST:
                 raise InputError(
                     f"`{name}` is {cost}, but gap penalties are positive numbers up to "

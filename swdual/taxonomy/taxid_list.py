@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from swdual.errors import InputError
 from swdual.io.input import read_small
 from swdual.io.text import quote
+from swdual.runtime.keywords import require_types
 from swdual.taxonomy.tree import MAX_TAXID
 
 MAX_LIST_BYTES = 64 << 20
@@ -38,6 +39,7 @@ def parse_taxids(given: TaxidList, option: str) -> tuple[int | str, ...]:
     >>> parse_taxids(["Mus musculus, 562", 9606], "taxids")
     (562, 9606, 'Mus musculus')
     """
+    require_types((str, int, Iterable), "taxonomy ids or names", **{option: given})
     items = [given] if isinstance(given, (str, int)) else [*given]
     taxids, names = set(), set()
     for part in (part.split() for item in items for part in str(item).split(",")):

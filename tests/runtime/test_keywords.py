@@ -18,6 +18,8 @@ from swdual.errors import InputError
 from swdual.master.pair import PairKeywords
 from swdual.options import SearchKeywords, SearchOptions
 from swdual.runtime import keywords
+from swdual.sequences import matrices
+from swdual.sequences.scoring import ScoringScheme
 
 
 def area(*, width: int = 2, height: int = 3) -> int:
@@ -108,7 +110,13 @@ def test_editors_complete_the_options_of_a_search(call):
 def test_a_number_that_no_float_can_hold_is_refused(name):
     with pytest.raises(InputError, match=f"`{name}` is too large"):
         SearchOptions(**{name: 10**5000})
-    assert SearchOptions(**{name: 10**300})
+    if name in WHOLE:
+        with pytest.raises(
+            InputError, match=f"`{name}` is 1e\\+300, but it must be at most 922337"
+        ):
+            SearchOptions(**{name: 10**300})
+    else:
+        assert SearchOptions(**{name: 10**300})
 
 
 WHOLE = [name for name, hint in get_type_hints(SearchKeywords).items() if hint in (int, int | None)]
@@ -147,6 +155,113 @@ def test_numbers_of_numpy_become_those_of_python(name):
 def test_true_is_no_real_number_either(name):
     with pytest.raises(InputError, match=f"`{name}` is True, but it must be a number"):
         SearchOptions(**{name: True})
+
+
+@pytest.mark.parametrize("value", [2**63, -(2**63), 2**70])
+@pytest.mark.parametrize("name", WHOLE)
+def test_whole_numbers_have_64_bits(name, value):
+    """What a file, a request or an array of NumPy cannot hold is no option."""
+    with pytest.raises(
+        InputError, match=f"`{name}` is -?[0-9.e+]+, but it must be at (most|least)"
+    ):
+        SearchOptions(**{name: value})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name, hint in get_type_hints(SearchKeywords).items()
+        if hint in (int, float, str, bool)
+    ],
+)
+def test_none_is_no_value_of_an_option_that_has_no_default_of_its_own(name):
+    """It reached the workers, which failed by its type."""
+    with pytest.raises(InputError, match=f"^`{name}` is None, but it must be "):
+        swdual.search(FAMILY, FAMILY, **{name: None})
+
+
+FLAGS = [
+    name for name, hint in get_type_hints(SearchKeywords).items() if hint in (bool, bool | None)
+]
+
+
+@pytest.mark.parametrize("value", ["no", 5, 0, [], 1.0])
+@pytest.mark.parametrize("name", [*FLAGS, "progress"])
+def test_a_flag_is_true_or_false(name, value):
+    """The text "no" would count as true. NumPy's become Python's."""
+    with pytest.raises(InputError, match=f"^`{name}` is .*, but it must be True or False"):
+        SearchOptions(**{name: value})
+    if name not in {"resume", "progress"}:
+        assert getattr(SearchOptions(**{name: np.True_}), name) is True
+
+
+@pytest.mark.parametrize("value", [5, True, ["x"], b"x", 2.5])
+@pytest.mark.parametrize(
+    "name", ["task", "strand", "planner", "backend", "device", "taxonomy", "journal", "dbtype"]
+)
+def test_a_text_or_path_is_nothing_else(name, value):
+    """By the name of the option, whatever is wrong."""
+    with pytest.raises(InputError, match=f"^`{name}` is .*, but it must be "):
+        swdual.search(FAMILY, FAMILY, **{name: value})
+
+
+@pytest.mark.parametrize("value", [2.5, 2.0, True, None, "5", float("nan"), 2**70, 10**400, [1]])
+@pytest.mark.parametrize("name", ["gap_open", "gap_extend", "frameshift"])
+def test_a_scoring_scheme_has_whole_penalties(name, value):
+    """As the options of a search."""
+    matrix = matrices.load("BLOSUM62")
+    with pytest.raises(InputError, match=f"^`{name}` is (too large|.*, but it must be )"):
+        ScoringScheme(matrix, **{name: value})
+    assert type(getattr(ScoringScheme(matrix, **{name: np.int8(3)}), name)) is int
+    with pytest.raises(InputError, match=r"^`matrix` is .*, but it must be a SubstitutionMatrix"):
+        ScoringScheme(value)
+
+
+@pytest.mark.parametrize("value", [True, None, 0.0, np.True_, (0,), b"a", float("nan")])
+def test_a_place_is_a_whole_number(value):
+    """True is 1 by chance; NumPy's whole numbers are taken."""
+    results = swdual.search(FAMILY, FAMILY)
+    for each, what in ((results, "a query"), (results[0], "a hit")):
+        with pytest.raises(InputError, match=f"^{what} is chosen by its place or identifier, but"):
+            each[value]
+        assert each[np.int64(1)] == each[1]
+        with pytest.raises(IndexError):
+            each[2**70]
+
+
+@pytest.mark.parametrize("value", [True, None, 2.5, "5", float("nan"), 2**70, -1])
+def test_a_count_of_hits_is_a_whole_number(value):
+    """Also of the hits of one query."""
+    results = swdual.search(FAMILY, FAMILY)
+    for each in (results, results[0]):
+        with pytest.raises(InputError, match=r"^`count` is .*, but it must be "):
+            each.top(value)
+        if value not in (2.5, 2**70):
+            with pytest.raises(InputError, match=r"^`percent` is .*, but it must be "):
+                each.within(value)
+
+
+JOBS = scheduling.Workload.from_arrays([0, 1], 5, 1)
+OTHERS = {
+    "min_identity": lambda value: swdual.find_clusters(FAMILY, min_identity=value),
+    "coverage": lambda value: swdual.find_clusters(FAMILY, min_identity=90, coverage=value),
+    "alignments": lambda value: swdual.search(FAMILY, FAMILY).report(alignments=value),
+    "height": lambda value: swdual.search(FAMILY, FAMILY).report(height=value),
+    "processors": scheduling.Platform,
+    "seconds": lambda value: JOBS.shifted([value]),
+    "a job": lambda value: JOBS[value],
+    "of Lublin": lambda value: scheduling.lublin.generate(value, 8, seed=1),
+    "of Cirne": lambda value: scheduling.cirne.generate(5, value, seed=1),
+}
+
+
+@pytest.mark.parametrize("value", ["5", True, None, float("nan")])
+@pytest.mark.parametrize("call", OTHERS)
+def test_what_is_no_number_is_refused_in_other_functions_too(call, value):
+    """As an InputError, not an error of NumPy."""
+    with pytest.raises(InputError):
+        OTHERS[call](value)
 
 
 @pytest.mark.parametrize("value", [5.5, True])

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.registry import unknown
-from swdual.runtime.keywords import suggest_names
+from swdual.runtime.keywords import plain_number, suggest_names
 from swdual.scheduling.workload.workload import DAY, Workload
 
 SIZE = (0.12, 0.20)
@@ -128,6 +128,8 @@ def generate(
     >>> round(float(workload.submit_time[-1]) / DAY, 1), int(workload.processors.max())
     (9.5, 128)
     """
+    plain_number("jobs", jobs, int)
+    plain_number("processors", processors, int)
     if jobs < 1 or processors < 1:
         raise InputError(f"there must be jobs and processors, not {jobs} and {processors}")
     if not 0 < reduction < math.inf:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.registry import unknown
-from swdual.runtime.keywords import suggest_names
+from swdual.runtime.keywords import plain_number, suggest_names
 from swdual.scheduling.workload.workload import Workload
 
 SLOTS = 48
@@ -240,6 +240,8 @@ def generate(
     >>> workload.name, len(workload), int(workload.processors.max())
     ('lublin-one_type-1', 1000, 256)
     """
+    plain_number("jobs", jobs, int)
+    plain_number("processors", processors, int)
     if jobs < 1 or processors < 1:
         raise InputError(f"there must be jobs and processors, not {jobs} and {processors}")
     if isinstance(kind, str):

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from swdual.errors import InputError
 from swdual.io.text import sanitize
-from swdual.runtime.keywords import plain_number, require_range
+from swdual.runtime.keywords import plain_index, plain_number, require_range
 from swdual.scheduling.frames import data_frame
 from swdual.scheduling.job import Job
 from swdual.scheduling.workload.preceding import (
@@ -415,7 +415,7 @@ class Workload:
     def __getitem__(self, index: int | slice) -> Job | Workload:
         if isinstance(index, slice):
             return self.take(np.arange(len(self))[index])
-        row = range(len(self))[index]
+        row = range(len(self))[plain_index("a job", index)]
         return Job(row, *(getattr(self, name)[row].item() for name in COLUMNS))
 
     def __repr__(self) -> str:
@@ -492,6 +492,7 @@ class Workload:
         """
         if seconds is None:
             seconds = -float(self.submit_time[0]) if len(self) else 0.0
+        seconds = plain_number("seconds", seconds, float)
         start = None if self.unix_start_time is None else self.unix_start_time - seconds
         return replace(self, submit_time=self.submit_time + seconds, unix_start_time=start)
 
