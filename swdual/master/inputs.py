@@ -599,20 +599,40 @@ def _mask_letters(query: Sequence, mask: Mask, alphabet: Alphabet) -> Sequence:
 def _refuse_nucleotides(
     queries: list[Sequence], database: Database, rule: TypeRule, source: Any
 ) -> None:
-    """Raise an error if queries that were read as proteins are nucleotides."""
+    """Raise an error if queries that were read as proteins are nucleotides; warn if some are."""
+    if rule.given is PROTEIN:
+        return
     letters, size = [], 0
     for query in queries:
         if size >= CHUNK_BYTES:
             break
-        letters.append(PROTEIN.decode(query.unmasked))
+        letters.append(PROTEIN.decode(query.unmasked).encode())
         size += len(query)
-    found = find_alphabet(source) or rule.decide("".join(letters).encode()).alphabet
-    if rule.given is not PROTEIN and found is NUCLEOTIDE:
+    known = find_alphabet(source)
+    found = known or rule.decide(b"".join(letters)).alphabet
+    if found is NUCLEOTIDE:
         raise InputError(
             f"the queries look like nucleotides, but they are compared with the proteins of "
             f"{database.name}; use `task='blastx'` or `task='tblastx'`, which translate them, or "
             "`dbtype='prot'` if they are proteins",
             file=source if isinstance(source, os.PathLike) else None,
+        )
+    bases = TypeRule(expected=PROTEIN)  # which nothing but many bases overrules
+    mixed = [
+        query.id
+        for query, text in zip(queries, letters, strict=False)
+        if known is None and bases.decide(text).alphabet is NUCLEOTIDE
+    ]
+    if mixed:
+        logger.warning(
+            "%s, as the others are, such as %s; search nucleotides by themselves, or use "
+            "`dbtype='prot'` if they are proteins",
+            pluralize(
+                len(mixed),
+                "query looks like nucleotides but is read as a protein",
+                "queries look like nucleotides but are read as proteins",
+            ),
+            mixed[0],
         )
 
 

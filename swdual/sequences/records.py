@@ -10,7 +10,7 @@ from typing import Any, NoReturn, get_args
 
 from swdual.errors import InputError
 from swdual.io.url import is_url
-from swdual.sequences.alphabet import INVALID, Alphabet
+from swdual.sequences.alphabet import INVALID, NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.fasta import read_sequences
 from swdual.sequences.objects import NAME_COLUMNS, SEQUENCE_COLUMNS, is_table, plain_source
 from swdual.sequences.sequence import Sequence
@@ -205,9 +205,11 @@ def _encode(
         if on_invalid == "error":
             assert isinstance(residues, str)
             letter = residues[codes.index(INVALID)]
+            mixed = alphabet.name == NUCLEOTIDE.name and letter.upper() in PROTEIN.letters
+            remedy = "; give proteins by themselves, or use `dbtype='prot'`" if mixed else ""
             raise InputError(
                 f"sequence {title!r}: {letter!r} at position {codes.index(INVALID) + 1} is not "
-                f"a letter of the alphabet {alphabet.letters}"
+                f"a letter of the alphabet {alphabet.letters}{remedy}"
             )
         wildcard = bytes([alphabet.letters.index(alphabet.wildcard)])
         codes = codes.replace(bytes([INVALID]), wildcard)

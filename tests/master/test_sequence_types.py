@@ -329,6 +329,33 @@ def test_sequence_objects_have_their_type():
         swdual.search(bases["a"], proteins, task="blastp")
 
 
+MIXED = {"p": ENZYME * 20, "n": READ * 3, "m": READ * 3}
+
+
+@pytest.mark.parametrize("way", ["mapping", "sequences", "file"])
+def test_nucleotides_among_proteins_are_named(files, caplog, way):
+    """However they are given: all queries of a search are of one type."""
+    Path("mixed.fa").write_text("".join(f">{name}\n{text}\n" for name, text in MIXED.items()))
+    queries = {"mapping": MIXED, "sequences": [*MIXED.values()], "file": Path("mixed.fa")}[way]
+    message = (
+        "2 queries look like nucleotides but are read as proteins, as the others are, such as "
+        f"{'query_2' if way == 'sequences' else 'n'}; "
+    )
+    swdual.search(queries, {"t": ENZYME}, stats="none")
+    assert [text.startswith(message) for text in caplog.messages].count(True) == 1
+    caplog.clear()
+    swdual.search(queries, {"t": ENZYME}, stats="none", dbtype="prot")
+    assert not any("nucleotides" in text for text in caplog.messages)
+
+
+def test_a_protein_among_nucleotides_is_named(files):
+    """With a way to search it."""
+    for queries in ({"p": ENZYME, "n": READ * 40}, [READ * 40, ENZYME]):
+        name = "p" if isinstance(queries, dict) else "query_2"
+        with pytest.raises(InputError, match=f"sequence '{name}': .*; give proteins by themselves"):
+            swdual.search(queries, {"t": ENZYME})
+
+
 def test_piped_queries_are_of_the_type_that_options_name(run, files):
     """Their letters are not known before they are read."""
     found = run("search", "-", "gene.fa", "-f", "6 score", stdin=f">q\n{READ}\n".encode())
