@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from swdual.profiles import Profile
-
-logger = logging.getLogger("swdual")
 
 PROFILE_PHRASES = {"from_msa": "--msa", "read_profile": "--pssm"}
 """Options for the functions that messages about profiles name."""
@@ -146,23 +143,24 @@ class ProfileSource:
             If there is no profile in the file, or none can be made of it.
         """
         from swdual.profiles import Profile, read_profile
+        from swdual.profiles.msa import require_proteins
         from swdual.sequences.scoring import find_task
 
         if self.msa is None:
             profile = read_profile(self.path)
-        else:
-            profile = Profile.from_msa(
-                self.msa,
-                master=self.master or 1,
-                ignore_master=self.ignore_master,
-                matrix=options.get("matrix") or find_task(options.get("task") or "blastp").matrix,
-                gap_open=options.get("gap_open"),
-                gap_extend=options.get("gap_extend"),
-                pseudocount=options.get("pseudocount", 0),
-                min_block_width=options.get("min_block_width", 0),
-            )
-        _refuse_nucleotides(profile, self.path, options["dbtype"])
-        return profile
+            require_proteins(profile.codes, self.path, options["dbtype"])
+            return profile
+        return Profile.from_msa(
+            self.msa,
+            master=self.master or 1,
+            ignore_master=self.ignore_master,
+            dbtype=options["dbtype"],
+            matrix=options.get("matrix") or find_task(options.get("task") or "blastp").matrix,
+            gap_open=options.get("gap_open"),
+            gap_extend=options.get("gap_extend"),
+            pseudocount=options.get("pseudocount", 0),
+            min_block_width=options.get("min_block_width", 0),
+        )
 
 
 @dataclass(frozen=True)
@@ -269,21 +267,3 @@ def name_input(name: str) -> Path | str:
     from swdual.io.url import is_url
 
     return name if name == "-" or is_url(name) else Path(name)
-
-
-def _refuse_nucleotides(profile: Profile, path: str, dbtype: str) -> None:
-    """Raise an error if the query of a profile looks like nucleotides; warn if it may be some."""
-    from swdual.errors import InputError
-    from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
-    from swdual.sequences.detection import TypeRule
-
-    rule = TypeRule("prot" if dbtype == "prot" else "auto", in_doubt=lambda: PROTEIN)
-    decision = rule.decide(PROTEIN.decode(profile.codes).encode())
-    if decision.alphabet is NUCLEOTIDE:
-        raise InputError(
-            "looks like nucleotides, but a profile scores proteins; translate them first, or use "
-            "`dbtype='prot'` if they are proteins",
-            file=path,
-        )
-    if decision.is_doubtful:
-        logger.warning("%s: could be nucleotides or proteins; a profile scores proteins", path)

@@ -16,7 +16,8 @@ from swdual.io.text import pluralize, quote, sanitize
 from swdual.profiles.letters import EMPTY, GAP
 from swdual.profiles.rows import read_row
 from swdual.profiles.text import read_text
-from swdual.sequences.alphabet import INVALID
+from swdual.sequences.alphabet import INVALID, NUCLEOTIDE, PROTEIN
+from swdual.sequences.detection import TypeRule
 
 logger = logging.getLogger("swdual")
 
@@ -112,6 +113,33 @@ def read_msa(path: str | os.PathLike[str], master: int = 1) -> Msa:
             file=path,
         )
     return _align(rows, master - 1, path, may_insert=may_insert)
+
+
+def require_proteins(codes: bytes, path: str | os.PathLike[str], dbtype: str) -> None:
+    """Raise an error if the query of a profile looks like nucleotides; warn if it may be some.
+
+    Parameters
+    ----------
+    codes, path
+        Residue codes of the query, and the file that it was read from.
+    dbtype
+        "prot" takes it for a protein whatever its letters are.
+
+    Raises
+    ------
+    InputError
+        If it looks like nucleotides.
+    """
+    rule = TypeRule("prot" if dbtype == "prot" else "auto", in_doubt=lambda: PROTEIN)
+    decision = rule.decide(PROTEIN.decode(codes).encode())
+    if decision.alphabet is NUCLEOTIDE:
+        raise InputError(
+            "looks like nucleotides, but a profile scores proteins; translate them first, or use "
+            "`dbtype='prot'` if they are proteins",
+            file=path,
+        )
+    if decision.is_doubtful:
+        logger.warning("%s: could be nucleotides or proteins; a profile scores proteins", path)
 
 
 def _is_comment(line: str) -> bool:

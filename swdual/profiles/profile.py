@@ -19,7 +19,7 @@ from swdual.profiles.build import (
     require_profiles,
 )
 from swdual.profiles.files import read_scores, write_scores
-from swdual.profiles.msa import read_msa
+from swdual.profiles.msa import read_msa, require_proteins
 from swdual.profiles.position_scores import PositionScores
 from swdual.profiles.rows import QueryHits, place_hits, read_query, read_rows, replace_o
 from swdual.runtime.keywords import suggest_names
@@ -161,6 +161,7 @@ class Profile(PositionScores):
         *,
         master: int = 1,
         ignore_master: bool = False,
+        dbtype: str = "auto",
         matrix: str = "BLOSUM62",
         gap_open: int | None = None,
         gap_extend: int | None = None,
@@ -180,6 +181,9 @@ class Profile(PositionScores):
             The number of the sequence that is the query, from 1 (-msa_master_idx).
         ignore_master
             Whether the query does not count itself in any column (-ignore_msa_master).
+        dbtype
+            "prot" takes the query for a protein whatever its letters are. Else one that looks like
+            nucleotides is refused.
         matrix, gap_open, gap_extend, pseudocount, min_block_width
             As for `from_alignments`.
 
@@ -192,6 +196,7 @@ class Profile(PositionScores):
             If the matrix or the gap penalties are not tabled, or E-values are undefined.
         """
         msa = read_msa(path, master)
+        require_proteins(msa.codes, path, dbtype)
         scheme = choose_scheme(matrix, gap_open, gap_extend)
         require_profiles(scheme)
         try:

@@ -184,6 +184,17 @@ def test_a_profile_of_a_file_is_that_of_its_rows(tmp_path):
         assert np.array_equal(found.scores, expected.scores)
 
 
+@pytest.mark.parametrize("letters", ["ACGU", "ACGT", "acgu"])
+def test_an_alignment_of_nucleotides_is_refused(tmp_path, letters):
+    """As the command refuses it; a query in doubt is a protein, with a warning."""
+    path = tmp_path / "x"
+    path.write_text(f">q\n{letters * 15}\n>r\n{letters * 14}----\n")
+    with pytest.raises(InputError, match=r"looks like nucleotides, but a profile scores proteins"):
+        Profile.from_msa(path)
+    if letters != "acgu":
+        assert len(Profile.from_msa(path, dbtype="prot")) == 60
+
+
 def test_a_profile_of_a_file_can_have_wide_blocks(tmp_path):
     """As that of its rows can."""
     path = tmp_path / "x"
