@@ -101,7 +101,10 @@ class DataTable {
           button,
         ),
       );
-      const col = element("col", { class: column.minor ? `minor-${column.minor}` : null });
+      const col = element("col", {
+        class: column.minor ? `minor-${column.minor}` : null,
+        "data-column": column.name,
+      });
       if (column.width) col.style.width = column.width;
       widths.append(col);
     }

@@ -630,6 +630,28 @@ def test_a_narrow_table_keeps_the_cover_rather_than_the_scores(browser, folder):
     assert not {"Bits", "Score"} & {*heads}
 
 
+def test_titles_have_what_identifiers_leave(browser, folder):
+    """Of a report of 1,200 pixels: as wide as the identifiers need, and twenty letters of titles."""
+    page = folder / "titles.html"
+    sequence = next(iter(PROTEINS.values()))
+    titles = [f"sp|P{k:05d}|PROT{k}_YEAST Dolichyl-diphosphooligosaccharide" for k in range(9)]
+    search({"q": sequence}, dict.fromkeys(titles, sequence)).write(page, force=True)
+    open_query(browser, page, 0)
+    browser.run("document.querySelector('.query').style.width = '830px'")
+    target, title = browser.run(
+        """
+        const row = document.querySelector(".query tbody tr[aria-rowindex]");
+        return ["Target", "Title"].map((label) => {
+          const heads = [...document.querySelectorAll(".query th")];
+          const cell = row.cells[heads.findIndex((head) => head.textContent.trim() === label)];
+          return [cell.scrollWidth, cell.clientWidth];
+        });
+        """
+    )
+    assert target[0] == target[1]
+    assert title[1] >= 140
+
+
 @pytest.mark.parametrize(("hits", "drawn"), [(1, 0), (4, 0), (5, 1)])
 def test_a_histogram_is_drawn_of_five_hits_or_more(browser, folder, hits, drawn):
     """Its counts are named, with their scale."""

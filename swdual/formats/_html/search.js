@@ -309,6 +309,9 @@ function drawPictures() {
  */
 function buildHits(search, hits) {
   const percent = (values) => (row) => (Number.isNaN(values[row]) ? "" : fixed(values[row], 0));
+  const titles = hits.title.map((title, row) => restOfTitle(title, hits.id[row]));
+  const hasTitles = titles.some((title) => title);
+  const longest = Math.max(...hits.id.slice(0, 100).map((id) => id.length));
   /** @type {Column[]} */
   const columns = [
     {
@@ -324,23 +327,15 @@ function buildHits(search, hits) {
       label: "Target",
       kind: "text",
       values: hits.id,
+      // As wide as identifiers are, so that the rest is for the titles.
+      width: hasTitles ? `${16 + 8.5 * Math.min(Math.max(6, longest), 24)}px` : undefined,
       draw: (cell, row) =>
         fill(cell, { title: hits.title[row] }, [linkTo(hits.id[row], search.bases)]),
     },
   ];
   /** @param {Column} column  One that the page may lack. */
   const add = (column) => column.values && columns.push(column);
-  const titles = hits.title.map((title, row) => restOfTitle(title, hits.id[row]));
-  const longest = Math.max(...hits.id.slice(0, 100).map((id) => id.length));
-  if (titles.some((title) => title))
-    add({
-      name: "title",
-      label: "Title",
-      kind: "text",
-      values: titles,
-      width: hits.organism ? "13%" : longest > 20 ? "20%" : "25%",
-      minor: 2,
-    });
+  if (hasTitles) add({ name: "title", label: "Title", kind: "text", values: titles, minor: 2 });
   add({
     name: "organism",
     label: "Organism",
