@@ -263,7 +263,8 @@ def parse_format(text: str) -> ChosenFormat:
     for word in text.split():
         if word.startswith("delim="):
             raise InputError(
-                f"{word!r} is not supported: format 6 separates fields by tabs, format 10 by commas"
+                f"{word!r} is not supported: format 6 separates fields by tabs, format 10 by "
+                "commas; tr makes others of tabs, as in | tr '\\t' ';'"
             )
     name, *names = text.replace(",", " ").split() or [""]
     name = name.lower()

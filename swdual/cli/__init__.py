@@ -1,8 +1,8 @@
 """The command line: one file for each subcommand, which parses, calls and prints.
 
 Errors become one line on standard error and an exit code: 1 input or option, 2 database, 3 device,
-4 memory, 5 cluster or server, 6 output, 130 and 143 interrupted, 141 closed pipe, 255 a defect of
-swdual.
+4 memory, 5 Dask cluster or server, 6 output, 130 and 143 interrupted, 141 closed pipe, 255 a defect
+of swdual.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ _WRITTEN = "swdual.written"
 """Key, in a context, of the options as the user wrote them, by parameter."""
 
 EXIT_CODES = (
-    "0 finished, 1 input or option, 2 database, 3 device, 4 memory, 5 cluster or server, 6 output, "
-    "130 interrupted; docs/interruptions.md explains them."
+    "0 finished, 1 input or option, 2 database, 3 device, 4 memory, 5 Dask cluster or server, "
+    "6 output, 130 interrupted; docs/interruptions.md explains them."
 )
 
 ADVANCED, MESSAGES = "Advanced", "Messages"

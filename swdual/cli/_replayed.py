@@ -324,7 +324,7 @@ def _find_platform(trace: Trace, options: ReplayOptions) -> Platform:
     if cluster_size is not None and cluster_size > processors:
         raise click.UsageError(
             f"--cluster-size {cluster_size} is more than the {processors} processors of the "
-            "platform: choose smaller clusters, or another --processors."
+            "platform: give a smaller one, or another --processors."
         )
     clusters = () if cluster_size in (None, processors) else (cluster_size, processors)
     return Platform(processors, clusters)

@@ -86,7 +86,10 @@ def test_one_record_is_one_record(run, here):
     [
         (["-f", "6 std staxids"], "t.fa has no taxonomy ids; build it with"),
         (["-f", "6 std sblastnames"], "take sskingdoms or slineage"),
-        (["-f", "6 delim=, std"], "format 6 separates fields by tabs"),
+        (
+            ["-f", "6 delim=, std"],
+            "format 6 separates fields by tabs, format 10 by commas; tr makes",
+        ),
         (["-f", "6 std taxa"], "unknown field 'taxa'. There are"),
     ],
 )

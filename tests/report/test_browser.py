@@ -631,7 +631,7 @@ def test_a_narrow_table_keeps_the_cover_rather_than_the_scores(browser, folder):
 
 
 def test_titles_have_what_identifiers_leave(browser, folder):
-    """Of a report of 1,200 pixels: as wide as the identifiers need, and twenty letters of titles."""
+    """Of a report of 1,200 pixels: identifiers in full, and twenty letters of titles."""
     page = folder / "titles.html"
     sequence = next(iter(PROTEINS.values()))
     titles = [f"sp|P{k:05d}|PROT{k}_YEAST Dolichyl-diphosphooligosaccharide" for k in range(9)]
