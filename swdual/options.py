@@ -150,7 +150,7 @@ class SearchKeywords(TypedDict, total=False):
     cluster: Any
 
 
-_KINDS = {
+_KINDS: dict[str, Any] = {
     name: kind
     for name, hint in get_type_hints(SearchKeywords).items()
     for kind in (int, float, bool, str)

@@ -546,7 +546,7 @@ class QueryResult(SequenceOf[Hit]):
         InputError
             If the count is no whole number, or negative.
         """
-        count = plain_number("count", count, int)
+        count = int(plain_number("count", count, int))
         require_range("count", count, 0, percentage=False)
         return self.subset(np.arange(min(count, len(self))))
 

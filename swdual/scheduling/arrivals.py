@@ -76,7 +76,7 @@ class FollowingArrivals(Arrivals):
         extra = {name: column.copy() for name, column in workload.extra.items()}
         lines = None if workload.lines is None else workload.lines.copy()
         # The workload has views of these columns, which cannot be written to, but see each move.
-        shown = {name: _read_only(column) for name, column in own.items()}
+        shown: dict[str, Any] = {name: _read_only(column) for name, column in own.items()}
         others = {name: _read_only(column) for name, column in extra.items()}
         numbers = None if lines is None else _read_only(lines)
         self.workload = replace(workload, **shown, extra=others, lines=numbers)

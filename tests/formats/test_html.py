@@ -180,7 +180,7 @@ def test_the_alignments_of_the_best_hits_are_told(results):
         block = Page(results.report(alignments=limit).html).block("query-0")
         assert len(block["letters"]["cigar"]) == min(limit, len(results[0]))
         assert len(block["columns"]["rank"]) == len(results[0])
-    with pytest.raises(InputError, match="`alignments` and `height` must be at least 0"):
+    with pytest.raises(InputError, match="`alignments` is -1, but it must be at least 0"):
         results.report(alignments=-1)
     with pytest.raises(InputError, match="`alignments` is 'x', but it must be a number"):
         results.report(alignments="x")
