@@ -18,7 +18,7 @@ from swdual.sequences.frames import TranslatedSequence
 from swdual.sequences.genetic_codes import STANDARD
 from swdual.sequences.scoring import find_task
 from swdual.sequences.sequence import Sequence
-from swdual.sequences.translation import CODON, translate
+from swdual.sequences.translation import CODON, translate, translate_target
 
 logger = logging.getLogger("swdual")
 
@@ -223,7 +223,8 @@ def translate_query(
 ) -> TranslatedSequence:
     """Return a query with the proteins of its frames, and their masked letters.
 
-    Shorter frames come first: of equal scores they have the smaller E-value, and win.
+    Shorter frames come first: of equal scores they have the smaller E-value, and win. A query that
+    is shorter than a codon has one frame of X, as a target has, which finds nothing.
 
     Parameters
     ----------
@@ -235,15 +236,17 @@ def translate_query(
         What masks the frames.
     shifts
         Whether alignments may change the frame: see `TranslatedSequence`.
-
-    Raises
-    ------
-    InputError
-        If it is shorter than a codon.
     """
     if len(query.codes) < CODON:
-        raise InputError(
-            f"query {query.id!r} has {len(query.codes)} bases, fewer than a codon; leave it out"
+        frame = frames[0]
+        read = Sequence(query.title, translate_target(query.codes, frame, genetic_code))
+        return TranslatedSequence(
+            query.title,
+            query.codes,
+            NUCLEOTIDE,
+            genetic_code=genetic_code,
+            frames=((frame, read),),
+            shifts=shifts,
         )
     reads = [(frame, _read_frame(query, genetic_code, frame, mask)) for frame in frames]
     if shifts:

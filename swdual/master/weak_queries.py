@@ -15,8 +15,9 @@ from swdual.masking.mask import DEFAULT_METHODS, parse_mask
 from swdual.profiles.query import find_scores
 from swdual.runtime.stopping import check_stop
 from swdual.sequences.alphabet import CODES, PROTEIN
-from swdual.sequences.frames import frame_length, list_frames
+from swdual.sequences.frames import TranslatedSequence, frame_length, is_masked, list_frames
 from swdual.sequences.sequence import Sequence
+from swdual.sequences.translation import CODON
 from swdual.statistics.model import Statistics
 
 logger = logging.getLogger("swdual")
@@ -46,7 +47,7 @@ def warn_of_weak_queries(
     statistics: Statistics | None,
     task: str | None,
 ) -> None:
-    """Log a warning that names the queries for which the search will hardly find anything.
+    """Log warnings that name the queries for which the search will find nothing, or hardly.
 
     Parameters
     ----------
@@ -55,7 +56,26 @@ def warn_of_weak_queries(
     task
         The task that the user chose; the warning does not suggest this one.
     """
-    weak = find_weak_queries(queries, database, params, statistics)
+    uncoded = [query.id for query in queries if _lacks_codon(query)]
+    if uncoded:
+        logger.warning(
+            "%s fewer bases than a codon and no hits: %s",
+            pluralize(len(uncoded), "query has", "queries have"),
+            name_some(uncoded),
+        )
+    masked = [query.id for query in queries if _is_masked_throughout(query)]
+    if masked:
+        remedies = ["use `mask='none'`"] * (params.mask != "none")
+        remedies += ["leave out `lcase_masking`"] * params.lcase_masking
+        logger.warning(
+            "all letters of %s masked, which leaves nothing to find targets by: %s; %s",
+            pluralize(len(masked), "query are", "queries are"),
+            name_some(masked),
+            " or ".join(remedies),
+        )
+    named = {*uncoded, *masked}
+    left = [query for query in queries if query.id not in named]
+    weak = find_weak_queries(left, database, params, statistics)
     if not weak:
         return
     short = SHORT_TASKS[database.alphabet.name]
@@ -134,6 +154,19 @@ def find_low_complexity(
         if (intervals[:, 1] - intervals[:, 0]).sum() >= LOW_COMPLEXITY * len(query):
             found.append(query.id)
     return found
+
+
+def _lacks_codon(query: Sequence) -> bool:
+    """Return whether a query is to be translated, and is too short for it."""
+    return isinstance(query, TranslatedSequence) and len(query) < CODON
+
+
+def _is_masked_throughout(query: Sequence) -> bool:
+    """Return whether a query has masked letters, and no others that are known."""
+    reads = [read for _, read in query.frames] if isinstance(query, TranslatedSequence) else [query]
+    unknown = (bytes([read.alphabet.letters.index(read.alphabet.wildcard)]) for read in reads)
+    blank = all(not read.codes.strip(code) for read, code in zip(reads, unknown, strict=True))
+    return blank and is_masked(query)
 
 
 def find_weak_queries(

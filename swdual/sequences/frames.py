@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence
-from swdual.sequences.translation import CODON, translate
+from swdual.sequences.translation import CODON, translate, translate_target
 
 STRANDS = {"plus": (1,), "minus": (-1,), "both": (1, -1)}
 """The frames of nucleotides, by the values of `strand`."""
@@ -52,7 +52,7 @@ class TranslatedSequence(Sequence):
     def soften(self) -> Sequence:
         """Return the sequence with soft masks of its frames: see `Sequence.soften`."""
         frames = tuple(
-            (frame, replace(read, codes=translate(self.codes, frame, self.genetic_code)))
+            (frame, replace(read, codes=translate_target(self.codes, frame, self.genetic_code)))
             for frame, read in self.frames
         )
         return replace(self, frames=frames)

@@ -80,3 +80,64 @@ def test_tasks_are_sets_of_defaults(database):
     assert swdual.search("ACGTTGCAACG", bases, task="blastn-short", threads=1) == swdual.search(
         "ACGTTGCAACG", bases, reward=1, penalty=-3, gap_open=5, gap_extend=2, threads=1
     )
+
+
+GENE = "ATGAAAGTTCTGGCTTGGATTGGCCGTGAACATTGTCCATAT" * 3
+WITHOUT_CODON = {"one": "A", "long": GENE, "two": "AC"}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"strand": "minus"},
+        {"soft_masking": True},
+        {"frameshift": 15},
+        {"stats": "none", "max_hsps": 0},
+        {"evalue": np.inf, "max_hsps": 0},
+        {"task": "tblastx"},
+    ],
+)
+def test_a_query_without_a_codon_has_no_hits_and_stops_no_other(caplog, options):
+    """Its place is kept, and a warning names it, with the cause alone."""
+    options = {"task": "blastx", "threads": 1} | options
+    targets = {"t": "MKVLAWIGREHCPY" * 3, "x": "XXX"}
+    if options["task"] == "tblastx":
+        targets = {"t": GENE, "x": "N"}
+    with caplog.at_level(logging.WARNING, "swdual"):
+        results = swdual.search(WITHOUT_CODON, targets, **options)
+    (said,) = (record.getMessage() for record in caplog.records)
+    assert said.startswith("2 queries have fewer bases than a codon and no hits: one, two")
+    assert [result.query.id for result in results] == ["one", "long", "two"]
+    assert [len(result) > 0 for result in results] == [False, True, False]
+    alone = swdual.search({"long": GENE}, targets, **options)
+    hits = [[(hit.id, hit.score, hit.evalue) for hit in each] for each in (results[1], alone[0])]
+    assert hits[0] == hits[1]
+
+
+@pytest.mark.parametrize("soft", [False, True])
+@pytest.mark.parametrize(
+    ("query", "target", "options"),
+    [
+        ("Q" * 40, TARGETS, {"mask": "seg"}),
+        ("mkvlaw", TARGETS, {"lcase_masking": True}),
+        ("A" * 40, {"b": GENE}, {"mask": "dust", "task": "blastn"}),
+        ("GCT" * 40, TARGETS, {"task": "blastx"}),
+        ("Q" * 40, {"b": GENE}, {"task": "tblastn", "stats": "none"}),
+    ],
+)
+def test_a_query_that_is_masked_throughout_is_named_with_the_cause(
+    caplog, tmp_path, query, target, options, soft
+):
+    """Whatever masks it: it is not called short, and the remedy is to mask less."""
+    path = tmp_path / "q.fa"
+    path.write_text(f">masked\n{query}\n")
+    with caplog.at_level(logging.WARNING, "swdual"):
+        (result,) = swdual.search(path, target, threads=1, soft_masking=soft, **options)
+    assert not len(result)
+    said = [record.getMessage() for record in caplog.records]
+    remedy = "leave out `lcase_masking`" if "lcase_masking" in options else "use `mask='none'`"
+    assert said == [
+        "all letters of 1 query are masked, which leaves nothing to find targets by: masked; "
+        + remedy
+    ]
