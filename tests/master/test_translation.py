@@ -258,7 +258,6 @@ REFUSED = {
     "dust": (GENES, PROTEOME, {"task": "blastx", "mask": "dust"}, "dust masks nucleotides"),
     "masked": (PROTEINS, GENOME, {"task": "tblastn", "db_hard_mask": "dust"}, "`db_hard_mask` is"),
     "strand": (PROTEINS, GENOME, {"task": "tblastn", "strand": "plus"}, "these are proteins"),
-    "short": ({"q": "AC"}, PROTEOME, {"task": "blastx"}, "query 'q' has 2 bases, fewer than a cod"),
 }
 
 
