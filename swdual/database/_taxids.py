@@ -120,6 +120,9 @@ def match_rows(
     keys: int,
     hashes: NDArray[np.uint64],
     found: NDArray[np.uint32],
+    other: NDArray[np.uint32],
+    lines: NDArray[np.int64],
+    number: int,
 ) -> int:
     """Look up the accessions of a table; return where a wrong line begins, or -1.
 
@@ -131,12 +134,18 @@ def match_rows(
         Words of a line that are compared, 1 or 2.
     hashes
         Hashes of the words that are looked for, ascending.
-    found
-        Receives the ids, at the first of equal hashes.
+    found, other
+        Receive the ids, at the first of equal hashes: the last one of each word, and the last one
+        that was another, or 0.
+    lines
+        (hashes, 2) receives the numbers of the lines of `found` and `other`.
+    number
+        The number of the line before `text`.
     """
     i = np.int64(0)
     while i < len(text):
         line = i
+        number += 1
         first = np.int64(-1)
         second = np.int64(-1)
         words = 0
@@ -171,10 +180,13 @@ def match_rows(
             words += 1
         if words and (words <= keys or value > MAX_ID):
             return int(line)
-        if words and first >= 0:
-            found[first] = value
-        if words and second >= 0:
-            found[second] = value
+        for which in (first, second):
+            if words and which >= 0:
+                if found[which] not in (NO_ID, value):
+                    other[which] = found[which]
+                    lines[which, 1] = lines[which, 0]
+                found[which] = value
+                lines[which, 0] = number
         while text[i] != NEWLINE:
             i += 1
         i += 1

@@ -22,7 +22,7 @@ from swdual.errors import InputError
 from swdual.io.progress import progress_bar
 from swdual.io.stream import Source, read_text, source_name
 from swdual.io.text import pluralize, quote
-from swdual.sequences.sequence import Batch, Taxids, decode_header, split_headers
+from swdual.sequences.sequence import Batch, Taxids, decode_header, first_word, split_headers
 from swdual.taxonomy.tree import Taxonomy
 
 MAX_LINE_BYTES = 1 << 20
@@ -248,7 +248,8 @@ def find_accessions(
     keys = np.empty((len(ends), KEYS), np.uint64)
     hash_accessions(headers, ends, keys)
     hashes, inverse = np.unique(keys, return_inverse=True)
-    found = np.zeros(len(hashes), np.uint32)
+    found, other = np.zeros((2, len(hashes)), np.uint32)
+    lines = np.zeros((len(hashes), 2), np.int64)
     words = line = read = 0
     with (
         read_text(table) as parts,
@@ -260,7 +261,7 @@ def find_accessions(
                 words, start = _count_words(text)
                 line = int(start > 0)
             rows = np.frombuffer(text, np.uint8)[start:]
-            wrong = match_rows(rows, words, hashes, found)
+            wrong = match_rows(rows, words, hashes, found, other, lines, line)
             if wrong >= 0:
                 line += 1 + int(np.count_nonzero(rows[:wrong] == ord("\n")))
                 shown = decode_header(bytes(rows[wrong : wrong + 60])).split("\n")[0]
@@ -273,9 +274,26 @@ def find_accessions(
             line += text.count(b"\n") - (start > 0)
             read += len(text)
             bar(read, None)
-    own = found[inverse.reshape(keys.shape)]
-    chosen = np.argmax(own != 0, axis=1)
-    return np.take_along_axis(own, chosen[:, None], axis=1)[:, 0]
+    inverse = inverse.reshape(keys.shape)
+    chosen = np.argmax(found[inverse] != 0, axis=1)
+    places = np.take_along_axis(inverse, chosen[:, None], axis=1)[:, 0]
+    doubtful = np.flatnonzero(other[places])
+    if len(doubtful):
+        record = doubtful[np.argmin(lines[places[doubtful], 0])]
+        header = bytes(headers[ends[record - 1] if record else 0 : ends[record]])
+        place = places[record]
+        logger.warning(
+            "%s:%d: gives %s taxonomy id %d, but line %d gave it %d; of %s with two taxonomy ids, "
+            "the last one counts",
+            source_name(table),
+            lines[place, 0],
+            quote(first_word(decode_header(header))),
+            found[place],
+            lines[place, 1],
+            other[place],
+            pluralize(len(doubtful), "record", "records"),
+        )
+    return found[places]
 
 
 def _count_words(text: bytes) -> tuple[int, int]:

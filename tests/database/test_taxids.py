@@ -139,6 +139,35 @@ def test_a_wrong_line_of_a_table_is_named(tmp_path, text, line):
     assert not (tmp_path / "t.db").exists()
 
 
+HEAD = "accession\taccession.version\ttaxid\tgi\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("A1.2 1\nx 9606\nA1.2 1\nx 9605\n", [("4", "'x'", "9605", "line 2", "9606", "1 record")]),
+        ("x 1\ny.z 2\ny.z 3\nx 1\n", [("3", "'y.z.2'", "3", "line 2", "2", "1 record")]),
+        ("x 1\nx 2\n\nx 1\nx 3", [("5", "'x'", "3", "line 4", "1", "1 record")]),
+        ("x 9\nA1 1\nA1 2\nx 8\n", [("3", "'A1.2'", "2", "line 2", "1", "2 records")]),
+        (f"{HEAD}C1\tC1.1\t7\t0\nC1\tC1.2\t8\t0\nx\tx\t1\t1\n", []),
+        ("none 1\nnone 2\nA1 1\nA1 2\nA1.2 3\n", []),
+        ("x 1\n" * 500_000 + "x 2\n", [("500001", "'x'", "2", "line 500000", "1", "1 record")]),
+    ],
+)  # fmt: skip
+def test_an_accession_with_two_ids_is_named_in_a_warning(tmp_path, caplog, text, said):
+    """The last one counts, as in BLAST; the same id twice is fine, and so are names not used."""
+    path = write_fasta(tmp_path / "t.fa", TITLES)
+    (tmp_path / "map").write_text(text)
+    with caplog.at_level("WARNING", "swdual"):
+        makedb(path, tmp_path / "t.db", taxid_map=tmp_path / "map")
+    found = [each for each in caplog.messages if "two taxonomy ids" in each]
+    assert found == [
+        f"{tmp_path / 'map'}:{line}: gives {name} taxonomy id {taxid}, but {before} gave it "
+        f"{other}; of {count} with two taxonomy ids, the last one counts"
+        for line, name, taxid, before, other, count in said
+    ]
+
+
 def test_a_table_that_cannot_be_read_is_refused(tmp_path):
     path = write_fasta(tmp_path / "t.fa", ["a"])
     packed = gzip.compress(b"A 1\n" * 100_000)
