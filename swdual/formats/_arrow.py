@@ -50,7 +50,7 @@ def add_metadata(
         The hits of each query, and names of the fields.
     """
     first, results = peek(results)
-    return make_table(results, tuple(dict.fromkeys(fields))), metadata(first)
+    return make_table(results, fields), metadata(first)
 
 
 def metadata(result: QueryResult | None) -> dict[str, str]:
@@ -85,7 +85,7 @@ def metadata(result: QueryResult | None) -> dict[str, str]:
 
 
 def make_schema(fields: Sequence[str], facts: dict[str, str]) -> pyarrow.Schema:
-    """Return the Arrow schema of a table.
+    """Return the Arrow schema of a table: each field once, as pandas and polars read no others.
 
     Parameters
     ----------
@@ -96,7 +96,9 @@ def make_schema(fields: Sequence[str], facts: dict[str, str]) -> pyarrow.Schema:
     """
     pa = import_arrow()
     kinds = {"text": pa.string(), "whole": pa.int64(), "real": pa.float64()}
-    return pa.schema([pa.field(name, kinds[FIELDS[name].kind]) for name in fields], metadata=facts)
+    return pa.schema(
+        [pa.field(name, kinds[FIELDS[name].kind]) for name in dict.fromkeys(fields)], metadata=facts
+    )
 
 
 def make_batches(table: Table, kinds: pyarrow.Schema) -> Iterator[pyarrow.RecordBatch]:
@@ -111,10 +113,8 @@ def make_batches(table: Table, kinds: pyarrow.Schema) -> Iterator[pyarrow.Record
     waiting: list[Any] = []
     rows = 0
     for chunk in table.chunks:
-        arrays = [
-            pa.array(column, type=kind.type, from_pandas=True)
-            for column, kind in zip(chunk, kinds, strict=True)
-        ]
+        columns = dict(zip(table.fields, chunk, strict=True))
+        arrays = [pa.array(columns[each.name], type=each.type, from_pandas=True) for each in kinds]
         waiting.append(pa.record_batch(arrays, schema=kinds))
         rows += len(waiting[-1])
         if rows >= BATCH_ROWS:
@@ -186,7 +186,9 @@ def read_batches(
     fields = keep_known(columns, name)
     places = [place for place, column in enumerate(columns) if column.field is not None]
     types = [kinds.types[place] for place in places]
-    for field, have, want in zip(fields, types, make_schema(fields, {}).types, strict=True):
+    schema = make_schema(fields, {})
+    for field, have in zip(fields, types, strict=True):
+        want = schema.field(field).type
         if not _can_become(have, want):
             raise InputError(f"{field} holds {have}, but should hold {want}", file=name)
 

@@ -31,6 +31,22 @@ def format_objects(table: Table) -> Iterator[str]:
             yield json.dumps(dict(zip(table.fields, values, strict=True)))
 
 
+def parse_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return an object of JSON, for `json.loads`.
+
+    Raises
+    ------
+    ValueError
+        If it has a name twice: one of the values would be lost.
+    """
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in found if names.count(name) > 1)
+        raise ValueError(f"an object has the name {twice!r} twice")
+    return found
+
+
 def read_objects(rows: Iterator[tuple[ObjectPosition, dict[str, Any]]]) -> Table:
     """Return objects as a table of the fields of the first.
 

@@ -8,7 +8,7 @@ from typing import IO
 
 from swdual.errors import InputError
 from swdual.format import Table, make_table
-from swdual.formats._objects import format_objects, read_objects
+from swdual.formats._objects import format_objects, parse_object, read_objects
 from swdual.hits.fields import DATA
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output, Utf8
@@ -47,7 +47,7 @@ def read_table(stream: IO[bytes], name: str) -> Table:
         If it is no array of objects, or an object has other fields than the first.
     """
     try:
-        values = json.load(stream)
+        values = json.load(stream, object_pairs_hook=parse_object)
     except (ValueError, RecursionError) as error:
         raise InputError(f"not JSON: {error}", file=name) from error
     if not isinstance(values, list) or not all(isinstance(value, dict) for value in values):

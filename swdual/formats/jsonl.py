@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from swdual.errors import InputError
 from swdual.format import Table, make_table
-from swdual.formats._objects import ObjectPosition, format_objects, read_objects
+from swdual.formats._objects import ObjectPosition, format_objects, parse_object, read_objects
 from swdual.formats._text import MAX_ROW_LENGTH
 from swdual.hits.fields import DATA
 from swdual.hits.query_result import QueryResult
@@ -50,7 +50,7 @@ def _objects(stream: IO[bytes], name: str) -> Iterator[tuple[ObjectPosition, dic
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
+            value = json.loads(line, object_pairs_hook=parse_object)
         except (ValueError, RecursionError) as error:
             raise InputError(f"not JSON: {error}", file=name, line=number) from error
         if not isinstance(value, dict):

@@ -15,7 +15,7 @@ from swdual.errors import InputError
 from swdual.format import Column, Table
 from swdual.formats._text import QUERY_IDS, TARGET_IDS
 from swdual.hits.fields import FIELDS
-from swdual.io.text import pluralize
+from swdual.io.text import pluralize, quote
 
 logger = logging.getLogger("swdual")
 
@@ -47,8 +47,8 @@ OF_QUERIES = ("qlen", "qnum", "qgi", "qframe", "round")
 _PARTNERS = {"qstart": "qend", "qend": "qstart", "sstart": "send", "send": "sstart"}
 """The first and the last place of a sequence: of an empty alignment (score 0) they are 1 and 0."""
 
-ROUNDED = 0.02
-"""So far columns of one field may differ by their digits."""
+ROUNDED = 0.01
+"""So far, as a share, numbers may be from each other that programs print of the same."""
 
 FIT = 0.1
 """So far, on average, percentages may be from what other columns tell."""
@@ -113,7 +113,7 @@ class _Checker:
                 self._with_hits.update(queries[k] for k in kept.tolist())
             self._check_ranges(chunk, columns, kept)
             chunk = self._as_percentages(chunk, columns, kept)
-            self._compare_repeated(chunk, kept)
+            self._check_repeated(chunk, kept)
             if self._table.lines:
                 self._lines.extend(self._table.lines[self._seen + k] for k in kept.tolist())
             self._seen += count
@@ -136,29 +136,6 @@ class _Checker:
         if self._table.lines:
             return InputError(message, file=self._file, line=self._table.lines[place])
         return InputError(f"row {place + 1}: {message}", file=self._file)
-
-    def _compare_repeated(self, chunk: list[Column], kept: NDArray[np.int64]) -> None:
-        """Check that columns of one field agree, as formats keep one of them.
-
-        Parameters
-        ----------
-        chunk, kept
-            As for `_check_ranges`.
-        """
-        first: dict[str, Column] = {}
-        for field, column in zip(self._table.fields, chunk, strict=True):
-            other = first.setdefault(field, column)
-            if other is column:
-                continue
-            if FIELDS[field].kind == "text":
-                wrong = np.array([a != b for a, b in zip(other, column, strict=True)], np.bool_)
-            else:
-                pair = np.asarray(other, np.float64), np.asarray(column, np.float64)
-                wrong = ~np.isclose(*pair, rtol=ROUNDED, equal_nan=True)
-            for row in np.flatnonzero(wrong)[:1].tolist():
-                values = f"{other[row]} and {column[row]}"
-                message = f"two columns are {field}, and say {values}; leave one out"
-                raise self._fail(message, int(kept[row]))
 
     def _check_ranges(
         self, chunk: list[Column], columns: Mapping[str, Column], kept: NDArray[np.int64]
@@ -190,6 +167,30 @@ class _Checker:
         if wrong:
             row, message = min(wrong)
             raise self._fail(message, int(kept[row]))
+
+    def _check_repeated(self, chunk: list[Column], kept: NDArray[np.int64]) -> None:
+        """Check that columns of the same field are the same, as far as they may be rounded.
+
+        Parameters
+        ----------
+        chunk, kept
+            As for `_check_ranges`.
+        """
+        fields = self._table.fields
+        for place, field in enumerate(fields):
+            one, other = chunk[fields.index(field)], chunk[place]
+            if one is other:
+                continue
+            if FIELDS[field].kind == "text":
+                differs = np.array([a != b for a, b in zip(one, other, strict=True)], np.bool_)
+            else:
+                numbers = (np.asarray(column, np.float64) for column in (one, other))
+                within = 1 if field in PERCENTAGES else 0
+                differs = ~np.isclose(*numbers, ROUNDED, within, equal_nan=True)
+            for row in np.flatnonzero(differs)[:1].tolist():
+                message = f"{field} is named twice, for different values: "
+                shown = f"{_quote(one[row])} and {_quote(other[row])}"
+                raise self._fail(message + shown, int(kept[row]))
 
     def _as_percentages(
         self, chunk: list[Column], columns: Mapping[str, Column], kept: NDArray[np.int64]
@@ -240,6 +241,11 @@ _AMBIGUOUS = (
     "no pident is above 1, and other columns do not tell whether they are fractions, as MMseqs2 "
     'writes them; if so, name them fident: `before="6 query target fident ..."`'
 )
+
+
+def _quote(value: Any) -> str:
+    """Return a value for a message."""
+    return quote(value) if isinstance(value, str) else f"{value:g}"
 
 
 def _take(column: Column, rows: NDArray[np.int64]) -> Column:

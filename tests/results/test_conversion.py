@@ -21,6 +21,7 @@ from support.formats import PLAIN_FIELDS
 from support.properties import examples
 
 import swdual
+from swdual.auditing.table import read_hits
 from swdual.errors import InputError, OutputError
 from swdual.format import Table, print_column
 from swdual.formats import jsonl, tabular
@@ -613,20 +614,38 @@ def test_an_empty_text_is_a_row(tmp_path):
     assert convert(tmp_path / "x.tsv", tmp_path / "y.jsonl") == 2
 
 
-@pytest.mark.parametrize(
-    ("after", "table"),
-    [
-        ("jsonl", "qseqid,score\nq,1\n"),
-        ("arrow", "qseqid,score,qseqid\nq,1,q\n"),
-        ("parquet", "qseqid,score,qseqid\nq,1,q\n"),
-    ],
-)
-def test_a_field_named_twice_stays_twice_where_it_can(tmp_path, after, table):
-    """A table of columns has both, an object has each name once."""
+@pytest.mark.parametrize("after", ["jsonl", "json", "arrow", "parquet", "tsv", "csv"])
+def test_a_field_named_twice_stays_twice_in_text_alone(tmp_path, after):
+    """Programs do not read other files whose columns share a name."""
     (tmp_path / "x.csv").write_text("qseqid,score,qseqid\nq,1,q\n")
     convert(tmp_path / "x.csv", tmp_path / f"y.{after}")
     convert(tmp_path / f"y.{after}", tmp_path / "z.csv")
-    assert (tmp_path / "z.csv").read_text() == table
+    once, both = "qseqid,score\nq,1\n", "qseqid,score,qseqid\nq,1,q\n"
+    assert (tmp_path / "z.csv").read_text() == (both if after in ("tsv", "csv") else once)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("x.csv", "qseqid,evalue,evalue\nq,1e-5,1e-05\np,1e-5,2e-7\n",
+         r"x.csv:3: evalue is named twice, for different values: 1e-05 and 2e-07"),
+        ("x.tsv", "qseqid\tscore\tqseqid\nq\t1\tp\n",
+         r"x.tsv:2: qseqid is named twice, for different values: 'q' and 'p'"),
+        ("x.m8", "query\ttarget\tfident\tpident\nq\tt\t0.391\t93.1\n",
+         r"x.m8:2: pident is named twice, for different values: 39.1 and 93.1"),
+        ("x.jsonl", '{"score": 1, "qseqid": "q"}\n{"score": 1, "qseqid": "q", "score": 2}\n',
+         r"x.jsonl:2: not JSON: an object has the name 'score' twice"),
+        ("x.json", '[{"score": 1, "score": 1}]', r"x.json: not JSON: an .* 'score' twice"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("after", ["y.csv", "y.jsonl", "y.parquet"])
+def test_a_name_for_two_different_columns_is_refused(tmp_path, name, text, message, after):
+    """One of them would be lost, or taken for the other."""
+    (tmp_path / name).write_text(text)
+    with pytest.raises(InputError, match=message):
+        convert(tmp_path / name, tmp_path / after)
+    with pytest.raises(InputError, match=message):
+        read_hits(tmp_path / name)
 
 
 def test_the_command_converts(run, here):
