@@ -184,9 +184,9 @@ class _Checker:
             if FIELDS[field].kind == "text":
                 differs = np.array([a != b for a, b in zip(one, other, strict=True)], np.bool_)
             else:
-                numbers = (np.asarray(column, np.float64) for column in (one, other))
+                a, b = (np.asarray(column, np.float64) for column in (one, other))
                 within = 1 if field in PERCENTAGES else 0
-                differs = ~np.isclose(*numbers, ROUNDED, within, equal_nan=True)
+                differs = ~np.isclose(a, b, ROUNDED, within, equal_nan=True)
             for row in np.flatnonzero(differs)[:1].tolist():
                 message = f"{field} is named twice, for different values: "
                 shown = f"{_quote(one[row])} and {_quote(other[row])}"
