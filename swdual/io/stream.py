@@ -6,19 +6,23 @@ refuse the same files by name.
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import io
 import itertools
+import logging
 import lzma
 import os
 import re
 import sys
+import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import IO, Protocol, cast
 
 from swdual.errors import InputError
 from swdual.io.foreign import HEAD_BYTES, find_foreign
+from swdual.io.text import quote, sanitize
 from swdual.io.url import find_path, redact_name
 
 if sys.version_info >= (3, 14):
@@ -45,9 +49,20 @@ DRAINED_BYTES = 1 << 30
 MAX_NUL_BYTES = 1 << 24
 """NUL that is left out in one place at most: a device or a bomb may have it without end."""
 
-_MAGIC = {b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"}
+_SKIPPED_FRAMES = [bytes([0x50 + k]) + b"\x2a\x4d\x18" for k in range(16)]
+"""How frames of zstd begin that hold no content: pzstd's, and tables for reading from anywhere."""
+
+_MAGIC = {
+    **{b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"},
+    **dict.fromkeys(_SKIPPED_FRAMES, "zst"),
+}
+_MAGIC_BYTES = max(map(len, _MAGIC))
 _COMPRESSION = {"gz": "gzip", "bz2": "bzip2", "xz": "xz", "zst": "zstd"}
 
+SHOWN_BYTES = 20
+"""Bytes behind the end of compressed data that a message shows."""
+
+logger = logging.getLogger("swdual")
 
 _ENCODINGS = {
     codecs.BOM_UTF32_LE: "utf-32",
@@ -99,8 +114,15 @@ def find_compression(head: bytes) -> str | None:
 
 
 @contextmanager
-def open_source(source: Source) -> Iterator[tuple[InputStream, str | None]]:
+def open_source(source: Source, *, warns: bool = True) -> Iterator[tuple[InputStream, str | None]]:
     """Open a source; yields its content, and its compression or None.
+
+    Parameters
+    ----------
+    source
+        The source.
+    warns
+        Whether to warn of what follows compressed data.
 
     Raises
     ------
@@ -123,17 +145,7 @@ def open_source(source: Source) -> Iterator[tuple[InputStream, str | None]]:
         except OSError as error:
             raise read_error(source, None, error) from error
         kind = find_compression(head)
-        if kind is None:
-            yield raw, None
-        elif kind == "xz":
-            yield _Xz(raw), kind
-        elif kind == "zst":
-            yield files.enter_context(zstd.ZstdFile(raw, options=WINDOW)), kind
-        else:
-            from xopen import xopen  # 10 ms, and most files are plain
-
-            plain = files.enter_context(xopen(raw, "rb", format=kind, threads=0))
-            yield cast(InputStream, plain), kind
+        yield (raw if kind is None else _Unpacked(raw, kind, name if warns else None)), kind
 
 
 def _open_file(source: Source) -> io.BufferedReader:
@@ -215,35 +227,114 @@ def pieces(stream: InputStream) -> Iterator[bytes]:
     yield b"".join(parts)
 
 
-class _Xz:
-    """The content of an xz file, decompressed in bounded memory; `lzma.open` sets no bound."""
+class Unpacker(Protocol):
+    """Decompresses a member of a file, as `bz2.BZ2Decompressor` does."""
 
-    def __init__(self, raw: io.BufferedReader) -> None:
-        self._raw = raw
-        self._unpacker = self._begin()
+    @property
+    def eof(self) -> bool:
+        """Whether the member has ended."""
 
-    @staticmethod
-    def _begin() -> lzma.LZMADecompressor:
+    @property
+    def needs_input(self) -> bool:
+        """Whether there is nothing to return without further input."""
+
+    @property
+    def unused_data(self) -> bytes:
+        """What follows the member in the input."""
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        """Return the next bytes, at most `max_length`."""
+
+
+class _Zlib:
+    """A member of gzip."""
+
+    def __init__(self) -> None:
+        self._unpacker = zlib.decompressobj(wbits=31)
+        self.needs_input = True
+
+    @property
+    def eof(self) -> bool:
+        return self._unpacker.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._unpacker.unused_data
+
+    def decompress(self, data: bytes, max_length: int) -> bytes:
+        found = self._unpacker.decompress(self._unpacker.unconsumed_tail + data, max_length)
+        self.needs_input = not self._unpacker.unconsumed_tail and len(found) < max_length
+        return found
+
+
+def _begin(kind: str) -> Unpacker:
+    """Return what decompresses a member, in bounded memory."""
+    if kind == "xz":
         return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=WINDOW_BYTES)
+    if kind == "zst":
+        return zstd.ZstdDecompressor(options=WINDOW)
+    if kind == "bz2":
+        return bz2.BZ2Decompressor()
+    try:
+        from isal import igzip_lib  # three times as fast; not for all processors
+    except ImportError:
+        return _Zlib()
+    return igzip_lib.IgzipDecompressor(igzip_lib.DECOMP_GZIP)
+
+
+class _Unpacked:
+    """The content of a compressed file, whose members are read one after the other.
+
+    NUL between and behind members is skipped. What else follows is left out with a warning, as gzip
+    does: some programs that send or store files add bytes.
+
+    Parameters
+    ----------
+    raw, kind, name
+        The file, its compression, and its name for the warning, or None for no warning.
+    """
+
+    def __init__(self, raw: io.BufferedReader, kind: str, name: str | None) -> None:
+        self._raw, self._kind, self._name = raw, kind, name
+        self._unpacker = _begin(kind)
+        self._ended = False
 
     def read1(self, size: int, /) -> bytes:
         """Return the next bytes, at most `size`; none at the end."""
         data = b""
-        while not data:
+        while not data and not self._ended:
             packed = b""
-            if self._unpacker.eof:  # another stream may follow, behind zeros
-                packed = self._unpacker.unused_data.lstrip(b"\0")
-                while not packed and (more := self._raw.read1(READ_BYTES)):
-                    packed = more.lstrip(b"\0")
+            if self._unpacker.eof:
+                packed = self._find_member()
                 if not packed:
+                    self._ended = True
                     break
-                self._unpacker = self._begin()
+                self._unpacker = _begin(self._kind)
             elif self._unpacker.needs_input:
                 packed = self._raw.read1(READ_BYTES)
                 if not packed:
                     raise EOFError("the file ends before the stream does")
             data = self._unpacker.decompress(packed, size)
         return data
+
+    def _find_member(self) -> bytes:
+        """Return the beginning of the next member; nothing if there is none."""
+        packed = self._unpacker.unused_data.lstrip(b"\0")
+        while len(packed) < _MAGIC_BYTES and (more := self._raw.read1(READ_BYTES)):
+            packed = (packed + more).lstrip(b"\0")
+        begins = tuple(magic for magic, kind in _MAGIC.items() if kind == self._kind)
+        if not packed or packed.startswith(begins):
+            return packed
+        if self._name is None:
+            return b""
+        logger.warning(
+            "%s: bytes that are not %s follow the compressed data, and are left out; they begin "
+            "with %s",
+            sanitize(self._name),
+            _COMPRESSION[self._kind],
+            quote(packed[:SHOWN_BYTES].decode("ascii", "backslashreplace")),
+        )
+        return b""
 
 
 class ChunkReader(io.RawIOBase):
@@ -362,10 +453,10 @@ def _clean(parts: Iterator[bytes], name: str, left_out: re.Pattern[bytes]) -> It
 
 @contextmanager
 def _explain_failures(
-    source: Source, records: Callable[[], int] | None = None
+    source: Source, records: Callable[[], int] | None = None, *, warns: bool = True
 ) -> Iterator[tuple[InputStream, str | None]]:
     """Open a source: see `open_source`; a damaged stream becomes an `InputError`."""
-    with open_source(source) as (stream, compression):
+    with open_source(source, warns=warns) as (stream, compression):
         try:
             yield stream, compression
         except ReadFailure as failure:
@@ -383,7 +474,11 @@ def _explain_failures(
 
 @contextmanager
 def read_text(
-    source: Source, records: Callable[[], int] | None = None, *, nul_separates: bool = False
+    source: Source,
+    records: Callable[[], int] | None = None,
+    *,
+    nul_separates: bool = False,
+    warns: bool = True,
 ) -> Iterator[Iterator[bytes]]:
     """Open a file, and yield the pieces of its text: see `as_text`.
 
@@ -395,15 +490,15 @@ def read_text(
         The file.
     records
         Returns the number of records that were read, for messages.
-    nul_separates
-        See `as_text`.
+    nul_separates, warns
+        See `as_text` and `open_source`; who reads a file again need not warn.
 
     Raises
     ------
     InputError
         If it cannot be read, or is no text.
     """
-    with _explain_failures(source, records) as (stream, _):
+    with _explain_failures(source, records, warns=warns) as (stream, _):
         yield as_text(pieces(stream), source_name(source), nul_separates=nul_separates)
 
 

@@ -143,7 +143,7 @@ def look_at_file(source: Source, rule: TypeRule) -> Decision:
         If the file cannot be read, or is neither FASTA nor FASTQ.
     """
     detector = AlphabetDetector(rule)
-    with read_text(source, lambda: 0) as parts:
+    with read_text(source, lambda: 0, warns=False) as parts:
         kind, _, rest = _kind(parts, source_name(source))
         detector.look(next(rest, b"")[:CHUNK_BYTES], has_qualities=kind == "fastq")
     assert detector.decision is not None

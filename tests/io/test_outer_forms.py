@@ -42,6 +42,9 @@ def tar_archive(text):
     return packed.getvalue()
 
 
+SKIPPED = b"\x5a\x2a\x4d\x18\4\0\0\0abcd"
+"""A frame of zstd without content."""
+
 SPELLINGS = {
     "byte order mark": lambda text: b"\xef\xbb\xbf" + text,
     "CRLF": lambda text: text.replace(b"\n", b"\r\n"),
@@ -56,6 +59,11 @@ SPELLINGS = {
     "bzip2": bz2.compress,
     "xz": lzma.compress,
     "zstd": zstd.compress,
+    "gzip and NUL": lambda text: gzip.compress(text) + bytes(600),
+    "gzip and more": lambda text: gzip.compress(text) + b"\0\0more",
+    "zstd with other frames": lambda text: (
+        SKIPPED + zstd.compress(text[:50]) + SKIPPED + zstd.compress(text[50:]) + SKIPPED
+    ),
     "gzip of CRLF and a mark": lambda text: gzip.compress(
         b"\xef\xbb\xbf" + text.replace(b"\n", b"\r\n")
     ),

@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.properties import examples
 
+import swdual
 from swdual.errors import InputError
 from swdual.io import stream
 from swdual.sequences import fasta
@@ -380,6 +381,39 @@ def test_all_members_of_a_compressed_file_are_read(here, kind):
     parts = [text[:half], text[half:], b""]
     (here / "x").write_bytes(b"".join(COMPRESS[kind](part) for part in parts))
     assert read_file("x") == naive(text)
+
+
+@pytest.mark.case(number=10)
+@pytest.mark.parametrize("read_bytes", [1 << 16, 7])
+@pytest.mark.parametrize("kind", [*COMPRESS, "gzip by zlib"])
+def test_what_follows_compressed_data_is_left_out_with_a_warning(
+    here, caplog, monkeypatch, kind, read_bytes
+):
+    """As gzip does it; NUL is not worth a warning, and a further member is read."""
+    monkeypatch.setattr(stream, "READ_BYTES", read_bytes)
+    kind, *library = kind.split(" by ")
+    if library:
+        monkeypatch.setitem(sys.modules, "isal", None)
+    text, member = b">a\nMKV\n", COMPRESS[kind](b">a\nMKV\n")
+    for end, words in {
+        b"": None,
+        bytes(600): None,
+        b"\0" + member: None,
+        b">b\n" + b"MKVL" * 9: r"they begin with '>b\n",
+        bytes(9) + b"\xff": r"they begin with '\\xff",
+    }.items():
+        (here / "x").write_bytes(member + end)
+        assert read_file("x") == naive(text * (1 + end.endswith(member))), end
+        caplog.clear()
+        swdual.search("x", {"t": "MKVL"}, threads=1)
+        said = [each for each in caplog.messages if "follow the compressed data" in each]
+        assert len(said) == (words is not None)
+        if words is not None:
+            assert said[0].startswith(f"x: bytes that are not {kind} follow the compressed data")
+            assert words in said[0]
+    (here / "x").write_bytes(member + member[:-3])
+    with pytest.raises(InputError, match=f"x: truncated {kind} stream"):
+        read_file("x")
 
 
 @pytest.mark.case(number=10)
