@@ -298,9 +298,19 @@ class _Unpacked:
         self._raw, self._kind, self._name = raw, kind, name
         self._unpacker = _begin(kind)
         self._ended = False
+        self._failure: Exception | None = None
 
     def read1(self, size: int, /) -> bytes:
-        """Return the next bytes, at most `size`; none at the end."""
+        """Return the next bytes, at most `size`; none at the end. Failures stay."""
+        if self._failure is not None:
+            raise self._failure
+        try:
+            return self._read(size)
+        except Exception as error:
+            self._failure = error
+            raise
+
+    def _read(self, size: int) -> bytes:
         data = b""
         while not data and not self._ended:
             packed = b""
