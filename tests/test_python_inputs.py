@@ -210,8 +210,8 @@ def test_what_is_missing_in_a_data_frame_is_named():
 
 def test_errors_in_an_open_file_have_its_name_and_line(place):
     """Not those of a copy."""
-    invalid = f">a\n{FAMILY['one']}1\n"
-    with pytest.raises(InputError, match=r"^StringIO:2: '1' is not an amino acid letter"):
+    invalid = f">a\n{FAMILY['one']}~\n"
+    with pytest.raises(InputError, match=r"^StringIO:2: '~' is not an amino acid letter"):
         swdual.search(io.StringIO(invalid), FAMILY)
     with pytest.raises(InputError, match=r"^StringIO:1: expected '>'"):
         swdual.search(io.StringIO("MKV\n"), FAMILY)

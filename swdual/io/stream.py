@@ -56,6 +56,9 @@ _MAGIC = {
     **{b"\x1f\x8b": "gz", b"BZh": "bz2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "zst"},
     **dict.fromkeys(_SKIPPED_FRAMES, "zst"),
 }
+_LENIENT = ("gz", "bz2")
+"""Compressions whose programs leave out what follows the data; the others refuse it."""
+
 _MAGIC_BYTES = max(map(len, _MAGIC))
 _COMPRESSION = {"gz": "gzip", "bz2": "bzip2", "xz": "xz", "zst": "zstd"}
 
@@ -285,8 +288,8 @@ def _begin(kind: str) -> Unpacker:
 class _Unpacked:
     """The content of a compressed file, whose members are read one after the other.
 
-    NUL between and behind members is skipped. What else follows is left out with a warning, as gzip
-    does: some programs that send or store files add bytes.
+    NUL between and behind members is skipped. What else follows is left out with a warning, or is an
+    error, as for the programs of these names: some programs that send or store files add bytes.
 
     Parameters
     ----------
@@ -335,15 +338,12 @@ class _Unpacked:
         begins = tuple(magic for magic, kind in _MAGIC.items() if kind == self._kind)
         if not packed or packed.startswith(begins):
             return packed
-        if self._name is None:
-            return b""
-        logger.warning(
-            "%s: bytes that are not %s follow the compressed data, and are left out; they begin "
-            "with %s",
-            sanitize(self._name),
-            _COMPRESSION[self._kind],
-            quote(packed[:SHOWN_BYTES].decode("ascii", "backslashreplace")),
-        )
+        shown = quote(packed[:SHOWN_BYTES].decode("ascii", "backslashreplace"))
+        found = f"bytes that are not {_COMPRESSION[self._kind]} follow the data, from {shown} on"
+        if self._kind not in _LENIENT:
+            raise ValueError(found)
+        if self._name is not None:
+            logger.warning("%s: %s; they are left out", sanitize(self._name), found)
         return b""
 
 

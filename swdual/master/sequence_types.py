@@ -106,7 +106,7 @@ def look_at(source: Any, rule: TypeRule) -> Decision:
         return rule.decide(b"")
     letters: list[bytes] = []
     size = 0
-    for record in as_sequences(source, PROTEIN, on_invalid="replace", unnamed="query"):
+    for record in as_sequences(source, PROTEIN, on_invalid="replace", unnamed="query", warns=False):
         letters.append(record.letters.encode())
         size += len(record)
         if size >= CHUNK_BYTES:

@@ -14,17 +14,23 @@ from swdual.sequences.alphabet import INVALID, NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.fasta import read_sequences
 from swdual.sequences.objects import NAME_COLUMNS, SEQUENCE_COLUMNS, is_table, plain_source
 from swdual.sequences.sequence import Sequence
-from swdual.sequences.validation import OnInvalid
+from swdual.sequences.validation import BLANKS, DIGITS, OnInvalid, warn_of_digits
 
 _ITEM = "it must be a text, a record or an (id, sequence) pair"
 _VALUE = "a name has one sequence: a text or a record"
 _TABLE = "give a table as dict(zip(names, sequences)) or as a data frame"
 
+_BLANKS, _DIGITS = (dict.fromkeys(letters) for letters in (BLANKS, DIGITS))
 _LINE_BREAKS = str.maketrans("\r\n", "  ")
 
 
 def as_sequences(
-    source: Any, alphabet: Alphabet, *, on_invalid: OnInvalid = "error", unnamed: str = "sequence"
+    source: Any,
+    alphabet: Alphabet,
+    *,
+    on_invalid: OnInvalid = "error",
+    unnamed: str = "sequence",
+    warns: bool = True,
 ) -> Iterator[Sequence]:
     """Yield the sequences that an object stands for.
 
@@ -45,6 +51,8 @@ def as_sequences(
         What to do with invalid letters: see `read_batches`.
     unnamed
         Names of sequences without a name are this word and a number.
+    warns
+        Whether to warn of digits that are left out; who looks at sequences first need not.
 
     Raises
     ------
@@ -64,8 +72,17 @@ def as_sequences(
     if isinstance(source, os.PathLike) or (isinstance(source, str) and _names_a_file(source)):
         yield from read_sequences(source, alphabet, on_invalid=on_invalid)
         return
+    digits = 0
     for number, (title, residues) in enumerate(_pairs(source, alphabet), start=1):
+        if isinstance(residues, str):
+            residues = residues.translate(_BLANKS)
+            if on_invalid == "replace":
+                letters = residues.translate(_DIGITS)
+                digits += len(residues) - len(letters)
+                residues = letters
         yield from _encode(title or f"{unnamed}_{number}", residues, alphabet, on_invalid)
+    if warns:
+        warn_of_digits(digits)
 
 
 def is_record(item: Any) -> bool:

@@ -14,14 +14,33 @@ from swdual.sequences.detection import are_proteins
 from swdual.sequences.sequence import Batch, Sequence, batch_of, decode_header, first_word
 
 OnInvalid = Literal["error", "replace", "skip"]
-"""Letters outside the alphabet raise an error, are read as the wildcard, or skip their record."""
+"""Letters outside the alphabet raise an error, are read as the wildcard, or skip their record.
+
+Where they are read as the wildcard, digits are left out.
+"""
 
 BLANKS = b" \t\n\v\f\r"
+DIGITS = b"0123456789"
+"""Numbers of lines, as GCG and GenBank write them: never residues."""
+
 _SUSPICIOUS_SHARE = 0.2
 _MIN_WORD = 20
 """Letters of a word at the end of a header line that may be the sequence."""
 
 logger = logging.getLogger("swdual")
+
+
+def warn_of_digits(count: int, name: str = "") -> None:
+    """Log a warning if digits were left out.
+
+    Parameters
+    ----------
+    count, name
+        How many, and the beginning of the message.
+    """
+    if count:
+        digits = pluralize(count, "digit", "digits")
+        logger.warning("%s%s among the residues left out", name, digits)
 
 
 class Validator:
@@ -42,7 +61,7 @@ class Validator:
         self.alphabet = alphabet
         self.records = 0
         self._on_invalid = on_invalid
-        self._residues = self._replaced = self._skipped = 0
+        self._residues = self._replaced = self._skipped = self._digits = 0
         self._shown = sanitize(name)
         self._empty: list[str] = []
         self._hint = ""
@@ -71,6 +90,10 @@ class Validator:
         for number, (title, residues) in enumerate(records, start=before + 1):
             check_stop()
             title = title.strip(BLANKS.decode()) or f"sequence_{number}"
+            if self._on_invalid == "replace":
+                letters = residues.translate(None, DIGITS)
+                self._digits += len(residues) - len(letters)
+                residues = letters
             codes = residues.translate(self.alphabet.encoding, BLANKS)
             invalid = codes.count(INVALID)
             if invalid and self._on_invalid == "error":
@@ -125,9 +148,11 @@ class Validator:
             )
         else:
             kind = "an amino acid" if self.alphabet.name == PROTEIN.name else "a nucleotide"
+            is_digit = letter.encode() in DIGITS
+            reading = "leave out digits" if is_digit else f"read it as {self.alphabet.wildcard}"
             message = (
-                f"{letter!r} is not {kind} letter; use `on_invalid='replace'` to read it as "
-                f"{self.alphabet.wildcard}, or `on_invalid='skip'` to skip such records"
+                f"{letter!r} is not {kind} letter; use `on_invalid='replace'` to {reading}, or "
+                "`on_invalid='skip'` to skip such records"
             )
         return InputError(message, file=self.name, line=line)
 
@@ -145,6 +170,7 @@ class Validator:
             records = pluralize(len(self._empty), "empty record", "empty records")
             hint = self._hint if self.records else ""  # else the error has it
             logger.warning("%s: %s left out (%s)%s", self._shown, records, shown, hint)
+        warn_of_digits(self._digits, f"{self._shown}: ")
         if self._replaced:
             residues = pluralize(self._replaced, "invalid residue", "invalid residues")
             logger.warning("%s: %s replaced", self._shown, residues)

@@ -294,7 +294,7 @@ def test_a_gap_among_the_residues_is_refused(refuses, run, here, gap):
     assert "x.fa: 1 record with invalid residues left out" in outcome.err
 
 
-INVALID = {"1": b"1", "@": b"@", "\u00e9": "\u00e9".encode(), "\xff": b"\xff", "\\x00": b"\0"}
+INVALID = {"~": b"~", "@": b"@", "\u00e9": "\u00e9".encode(), "\xff": b"\xff", "\\x00": b"\0"}
 
 
 @pytest.mark.case(number=6)
@@ -313,6 +313,32 @@ def test_an_invalid_letter_is_refused_or_replaced(refuses, run, here, shown):
     assert run("makedb", "x.fa", "x.db", "--on-invalid", "replace", "--title", "t").code == 0
     assert run("makedb", "clean.fa", "clean.db", "--title", "t").code == 0
     assert (here / "x.db").read_bytes() == (here / "clean.db").read_bytes()
+
+
+@pytest.mark.case(number=6)
+@pytest.mark.parametrize("line_end", [b"\n", b"\r\n"])
+def test_numbers_of_lines_are_refused_or_left_out(refuses, run, here, line_end):
+    """Digits are never residues, as in BLAST: replaced, they are left out and counted."""
+    lines = [b">a", b"     1 MKVLAWGGHE RMKV~AWGGH 20", b"    21 ERMKV", b">b", b"MKVLAWGGHER"]
+    (here / "x.fa").write_bytes(line_end.join([*lines, b""]))
+    words = [
+        "x.fa:2: '1' is not an amino acid letter; use --on-invalid replace to leave out digits"
+    ]
+    refuses(1, words, "search", "x.fa", "t.fa", "-o", "hits.tsv")
+    text = (here / "x.fa").read_bytes()
+    assert read(text, on_invalid="replace") == [
+        ("a", "MKVLAWGGHERMKVXAWGGHERMKV"),
+        ("b", "MKVLAWGGHER"),
+    ]
+    assert read(text, on_invalid="skip") == [("b", "MKVLAWGGHER")]
+    outcome = run("search", "x.fa", "t.fa", "--on-invalid", "replace", *SCORES)
+    assert "x.fa: 5 digits among the residues left out" in outcome.err
+    assert "x.fa: 1 invalid residue replaced" in outcome.err
+    fastq = b"@a\nMKV12\n+\nIIIII\n"
+    assert read(fastq, on_invalid="replace") == [("a", "MKV")]
+    qualities = b">a\n40 40 38\n"
+    with pytest.raises(InputError, match="every record is empty"):
+        read(qualities, on_invalid="replace")
 
 
 @pytest.mark.case(number=6)
@@ -386,31 +412,32 @@ def test_all_members_of_a_compressed_file_are_read(here, kind):
 @pytest.mark.case(number=10)
 @pytest.mark.parametrize("read_bytes", [1 << 16, 7])
 @pytest.mark.parametrize("kind", [*COMPRESS, "gzip by zlib"])
-def test_what_follows_compressed_data_is_left_out_with_a_warning(
+def test_what_follows_compressed_data_is_left_out_or_refused(
     here, caplog, monkeypatch, kind, read_bytes
 ):
-    """As gzip does it; NUL is not worth a warning, and a further member is read."""
+    """As by the program of the name; NUL is not worth a warning, and a further member is read."""
     monkeypatch.setattr(stream, "READ_BYTES", read_bytes)
     kind, *library = kind.split(" by ")
     if library:
         monkeypatch.setitem(sys.modules, "isal", None)
     text, member = b">a\nMKV\n", COMPRESS[kind](b">a\nMKV\n")
-    for end, words in {
-        b"": None,
-        bytes(600): None,
-        b"\0" + member: None,
-        b">b\n" + b"MKVL" * 9: r"they begin with '>b\n",
-        bytes(9) + b"\xff": r"they begin with '\\xff",
-    }.items():
+    for end in (b"", bytes(600), b"\0" + member):
         (here / "x").write_bytes(member + end)
         assert read_file("x") == naive(text * (1 + end.endswith(member))), end
-        caplog.clear()
-        swdual.search("x", {"t": "MKVL"}, threads=1)
-        said = [each for each in caplog.messages if "follow the compressed data" in each]
-        assert len(said) == (words is not None)
-        if words is not None:
-            assert said[0].startswith(f"x: bytes that are not {kind} follow the compressed data")
-            assert words in said[0]
+    assert not caplog.messages
+    for end, shown in ((b">b\n" + b"MKVL" * 9, r"'>b\n"), (bytes(9) + b"\xff", r"'\\xff")):
+        (here / "x").write_bytes(member + end)
+        words = f"bytes that are not {kind} follow the data, from {shown}"
+        if kind in ("gzip", "bzip2"):
+            caplog.clear()
+            assert len(swdual.search("x", {"t": "MKVL"}, threads=1)[0]) == 1
+            said = [each for each in caplog.messages if words in each]
+            assert [each.partition(" ")[0] for each in said] == ["x:"]
+        else:
+            with pytest.raises(InputError) as caught:
+                read_file("x")
+            assert f"corrupt {kind} stream" in str(caught.value)
+            assert words in str(caught.value)
     (here / "x").write_bytes(member + member[:-3])
     with pytest.raises(InputError, match=f"x: truncated {kind} stream"):
         read_file("x")
@@ -524,8 +551,8 @@ def test_a_cased_alphabet_keeps_lower_case(tmp_path, letters, repeats):
 def test_invalid_letters_of_a_cased_alphabet_are_found(tmp_path):
     """The messages are the usual ones; replaced letters are not in lower case."""
     path = tmp_path / "q.fa"
-    path.write_text(">a\nmkv1law\n")
-    with pytest.raises(InputError, match="'1' is not an amino acid letter") as error:
+    path.write_text(">a\nmkv~law\n")
+    with pytest.raises(InputError, match="'~' is not an amino acid letter") as error:
         list(read_sequences(path, PROTEIN.cased))
     assert error.value.line == 2
     (found,) = read_sequences(path, PROTEIN.cased, on_invalid="replace")

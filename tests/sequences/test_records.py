@@ -149,7 +149,7 @@ def test_a_missing_path_is_refused_by_name(here):
 )
 def test_invalid_letters_are_replaced_or_left_out_on_request(on_invalid, expected):
     """As in a file, a bad letter becomes X, or its record is left out."""
-    found = as_sequences([("a", "M1V"), ("b", "MKV")], PROTEIN, on_invalid=on_invalid)
+    found = as_sequences([("a", "M~V"), ("b", "MKV")], PROTEIN, on_invalid=on_invalid)
     assert [PROTEIN.decode(sequence.codes) for sequence in found] == expected
 
 
@@ -239,3 +239,21 @@ def test_a_sequence_of_another_alphabet_is_read_by_its_letters():
     assert (str(found), found.alphabet) == ("ACGT", PROTEIN)
     with pytest.raises(InputError, match="'L' at position 1"):
         list(as_sequences(Sequence("p", PROTEIN.encode("LAW")), NUCLEOTIDE))
+
+
+@pytest.mark.parametrize("form", [list, dict])
+def test_blanks_and_numbers_of_lines_in_texts_are_what_they_are_in_files(form, caplog):
+    """Blanks are nothing; digits are refused, or left out with a warning."""
+    records = form([("a", "MKV LAW\n GGH\n"), ("b", "1 MKV~ 4\n5 LAW 7")])
+    for on_invalid in ("error", "skip"):
+        found = as_sequences(records, PROTEIN, on_invalid=on_invalid)
+        assert next(found).letters == "MKVLAWGGH"
+        if on_invalid == "error":
+            with pytest.raises(InputError, match="'b': '1' at position 1 is not a letter"):
+                next(found)
+        else:
+            assert not [*found]
+    with caplog.at_level("WARNING", "swdual"):
+        letters = [each.letters for each in as_sequences(records, PROTEIN, on_invalid="replace")]
+    assert letters == ["MKVLAWGGH", "MKVXLAW"]
+    assert caplog.messages == ["4 digits among the residues left out"]
