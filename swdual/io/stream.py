@@ -288,8 +288,8 @@ def _begin(kind: str) -> Unpacker:
 class _Unpacked:
     """The content of a compressed file, whose members are read one after the other.
 
-    NUL between and behind members is skipped. What else follows is left out with a warning, or is an
-    error, as for the programs of these names: some programs that send or store files add bytes.
+    NUL between and behind members is skipped. What else follows is left out with a warning, or is
+    an error, as for the programs of these names: some that send or store files add bytes.
 
     Parameters
     ----------
