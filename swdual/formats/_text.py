@@ -56,6 +56,12 @@ TARGET_IDS = ("sseqid", "saccver", "sacc", "sallseqid")
 EXAMPLES = ("qcovs", "stitle", "qlen", "slen", "score", "nident", "positive", "qcovhsp")
 """Fields that messages name as examples: often added to BLAST's twelve."""
 
+SEPARATORS = {"6": "\t", "10": ","}
+"""What separates the columns of a format, by BLAST's numbers."""
+
+_CALLED = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "bars", " ": "spaces"}
+_SAVE = "save the table with tabs between the columns, and with decimal points"
+
 MAX_DIGITS = 4000
 """Python reads no longer numbers."""
 
@@ -187,6 +193,7 @@ def read_rows(
         if fields:
             check_named(columns, given, name, line)
     else:
+        _check_separator(first, len(given), name, number)
         rows = itertools.chain([first], rows)
         if not fields:
             _check_standard(first, name, number)
@@ -208,6 +215,44 @@ def _names_columns(values: Sequence[str]) -> bool:
     query, target = ("query", *QUERY_IDS), ("target", *TARGET_IDS)
     named = all(any(name in values for name in names) for names in (query, target))
     return named and not any(_NUMBER.fullmatch(value.strip()) for value in values)
+
+
+def _check_separator(first: Row, expected: int, name: str, number: str) -> None:
+    """Check that the columns are not separated by another character.
+
+    Parameters
+    ----------
+    first, expected
+        The first row, and how many columns there should be.
+    name, number
+        The name of the file, and BLAST's number of the format.
+
+    Raises
+    ------
+    InputError
+        If they are; the message names it, and the remedy.
+    """
+    line, values = first
+    if len(values) == expected:
+        return
+    text = SEPARATORS[number].join(values)
+    if text.startswith("sep="):
+        message = f"{text[:5]!r} is Excel's: delete this line"
+        if text[4:5] != SEPARATORS[number]:
+            message += f", and {_SAVE}"
+        raise InputError(message, file=name, line=line)
+    for separator in sorted(_CALLED, key=text.count, reverse=True):
+        parts = [part.strip(' "') for part in text.split(separator)]
+        fits = len(parts) in (expected, len(STANDARD)) or _names_columns(parts)
+        if separator == SEPARATORS[number] or not (fits or len(parts) > len(values) == 1):
+            continue
+        others = [number for number, own in SEPARATORS.items() if own == separator]
+        raise InputError(
+            f"the columns are separated by {_CALLED[separator]}; "
+            + (f"use `before={others[0]}`" if others else _SAVE),
+            file=name,
+            line=line,
+        )
 
 
 def check_named(
@@ -385,4 +430,5 @@ def _read_number(source: SourceColumn, text: str, name: str, line: int) -> float
         raise InputError(
             f"{source.name} is {text[:50]!r}, which is too large", file=name, line=line
         )
-    raise InputError(f"{source.name} is {text[:50]!r}, not a number", file=name, line=line)
+    remedy = "; write decimal points" if _NUMBER.fullmatch(bare.replace(",", ".", 1)) else ""
+    raise InputError(f"{source.name} is {text[:50]!r}, not a number{remedy}", file=name, line=line)

@@ -407,3 +407,57 @@ def test_a_name_in_a_command_line_is_refused_with_its_line(rows, tmp_path):
     table.write_text(f"# DIAMOND v2\n# Invocation: diamond blastp -f 6 qseq000\n{rows}")
     with pytest.raises(InputError, match=r"x\.tsv:2: unknown field 'qseq000'; did you mean qseq\?"):
         convert(table, tmp_path / "x.json")
+
+
+NAMED = "qseqid{0}sseqid{0}evalue\n{1}q{1}{0}t{0}1.5e-20\n"
+TWELVE = "q{0}t{0}98{2}5{0}8{0}0{0}0{0}1{0}8{0}1{0}8{0}1{2}5e-20{0}17{2}7\n"
+SEPARATORS = {
+    ";": ("semicolons", "with tabs between the columns"),
+    "|": ("bars", "with tabs between the columns"),
+    " ": ("spaces", "with tabs between the columns"),
+    ",": ("commas", "`before=10`"),
+    "\t": ("tabs", "`before=6`"),
+}
+
+
+@pytest.mark.parametrize("text", [NAMED, TWELVE, "\ufeff" + NAMED.replace("\n", "\r\n")])
+@pytest.mark.parametrize("separator", SEPARATORS)
+@pytest.mark.parametrize("name", ["x.csv", "x.tsv"])
+def test_a_table_with_another_separator_is_named_with_the_remedy(tmp_path, name, separator, text):
+    """Such as the CSV of Excel where numbers have decimal commas."""
+    own, number = {"x.csv": (",", 10), "x.tsv": ("\t", 6)}[name]
+    if separator == own:
+        return
+    mark = "," if separator == ";" else "."
+    (tmp_path / name).write_bytes(text.format(separator, "", mark).encode())
+    called, remedy = SEPARATORS[separator]
+    words = rf"{name}:1: the columns are separated by {called}.*{re.escape(remedy)}"
+    for read in (lambda: convert(tmp_path / name, tmp_path / "y.jsonl"),
+                 lambda: convert(tmp_path / name, tmp_path / "y.html"),
+                 lambda: read_hits(tmp_path / name, f"{number} std score")):  # fmt: skip
+        with pytest.raises(InputError, match=words):
+            read()
+
+
+def test_other_separators_within_values_are_none(tmp_path):
+    """Titles have blanks, and lists of taxonomy ids have semicolons."""
+    (tmp_path / "x.tsv").write_text("q\tsome kind of protein, perhaps\t9606;10090;7227;562\n")
+    with pytest.raises(InputError, match=r"x\.tsv:1: 3 values, but BLAST's standard fields"):
+        convert(tmp_path / "x.tsv", tmp_path / "y.jsonl")
+    assert convert(tmp_path / "x.tsv", tmp_path / "y.csv", before="6 qseqid stitle staxids") == 1
+
+
+def test_decimal_commas_are_named(tmp_path):
+    """As spreadsheets write them in many languages."""
+    (tmp_path / "x.tsv").write_text("qseqid\tevalue\nq\t1,5e-20\n")
+    words = r"x\.tsv:2: evalue is '1,5e-20', not a number; write decimal points"
+    with pytest.raises(InputError, match=words):
+        convert(tmp_path / "x.tsv", tmp_path / "y.jsonl")
+
+
+def test_the_line_that_names_excels_separator_is_named(tmp_path):
+    """It is none of the table."""
+    for separator in ",;":
+        (tmp_path / "x.csv").write_text(f"sep={separator}\nqseqid{separator}score\nq{separator}1\n")
+        with pytest.raises(InputError, match=r"x\.csv:1: .*'sep=.' is Excel's: delete this line"):
+            convert(tmp_path / "x.csv", tmp_path / "y.jsonl")
