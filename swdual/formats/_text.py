@@ -193,6 +193,8 @@ def read_rows(
         if fields:
             check_named(columns, given, name, line)
     else:
+        if not fields:
+            _check_names(named, name, first[0])
         _check_separator(first, len(given), name, number)
         rows = itertools.chain([first], rows)
         if not fields:
@@ -215,6 +217,21 @@ def _names_columns(values: Sequence[str]) -> bool:
     query, target = ("query", *QUERY_IDS), ("target", *TARGET_IDS)
     named = all(any(name in values for name in names) for names in (query, target))
     return named and not any(_NUMBER.fullmatch(value.strip()) for value in values)
+
+
+def _check_names(values: Sequence[str], name: str, line: int) -> None:
+    """Check that a row has no names of columns.
+
+    Raises
+    ------
+    InputError
+        If it has, and others that no program that we know has; names the first of these.
+    """
+    known = {*FIELDS, *MMSEQS_NAMES, *OTHER_NAMES}
+    others = [value for value in values if value not in known]
+    names = any(value.lower() in known for value in values)
+    if others and names and not any(_NUMBER.fullmatch(value.strip()) for value in values):
+        raise InputError(unknown("field", others[0], known), file=name, line=line)
 
 
 def _check_separator(first: Row, expected: int, name: str, number: str) -> None:

@@ -281,7 +281,7 @@ def _find_columns(text: str) -> tuple[SourceColumn, ...]:
     ['qaccver', 'sseqid', None]
     """
     names = text.split(", ")
-    found = [_FIELDS_BY_NAME.get(name.lower(), "") for name in names]
+    found = [_FIELDS_BY_NAME.get(name.lower(), name if name in NAMES else "") for name in names]
     columns = find_columns(found)
     return tuple(
         column if column.field else SourceColumn(name, None)

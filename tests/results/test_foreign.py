@@ -461,3 +461,35 @@ def test_the_line_that_names_excels_separator_is_named(tmp_path):
         (tmp_path / "x.csv").write_text(f"sep={separator}\nqseqid{separator}score\nq{separator}1\n")
         with pytest.raises(InputError, match=r"x\.csv:1: .*'sep=.' is Excel's: delete this line"):
             convert(tmp_path / "x.csv", tmp_path / "y.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("names", "unknown"),
+    [
+        ("qseqid pident evaluee", r"'evaluee'; did you mean evalue"),
+        ("Query Subject evalue", r"'Query'; did you mean query"),
+        (
+            "query subject length mismatch gapopen qstart qend sstart send evalue bits x",
+            "'subject'",
+        ),
+    ],
+)
+def test_an_unknown_name_in_the_first_line_is_named(tmp_path, names, unknown):
+    """It is no row, whatever the number of columns."""
+    numbers = "\t".join("1" for _ in names.split())
+    (tmp_path / "x.tsv").write_text("\t".join(names.split()) + f"\n{numbers}\n")
+    for read in (lambda: convert(tmp_path / "x.tsv", tmp_path / "y.csv"),
+                 lambda: read_hits(tmp_path / "x.tsv")):  # fmt: skip
+        with pytest.raises(InputError, match=rf"x\.tsv:1: unknown field {unknown}"):
+            read()
+
+
+def test_a_comment_may_name_columns_as_options_do(tmp_path, caplog):
+    """With our names, and with others, which are named."""
+    comments = (
+        "# BLASTP 2.12.0+\n# Query: q\n# Database: d\n# Fields: qseqid, sseqid, foo, evalue\n"
+    )
+    (tmp_path / "x.tsv").write_text(comments + "# 1 hits found\nq\tt\t3\t1e-5\n")
+    assert convert(tmp_path / "x.tsv", tmp_path / "y.csv") == 1
+    assert (tmp_path / "y.csv").read_text() == "qseqid,sseqid,evalue\nq,t,1.00e-05\n"
+    assert "no field for the column 'foo'" in caplog.text
