@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import cast
@@ -26,8 +27,23 @@ NAMED_FIELDS = ("tabular", "commented", "csv")
 BINARY = {b"ARROW1": "arrow", b"PAR1": "parquet"}
 """How tables begin that are no text, and their formats."""
 
-COMMENT_BYTES = 4096
-"""Bytes of a file in which a format is seen that the ending of its name does not tell."""
+HEAD_BYTES = 4096
+"""Bytes of a file that tell what it is: some names do not, and no ending tells format 7."""
+
+_TABLE = "write BLAST's format 6"
+
+_CONTENTS = (
+    (rb"PAR1", "a Parquet file", "parquet"),
+    (rb"ARROW1", "an Arrow file", "arrow"),
+    (rb"\s*\{\s*\"BlastOutput2\"", "JSON of BLAST", None),
+    (rb"\s*\[\s*[{\]]", "JSON", "json"),
+    (rb"\s*\{\"[^\n]*\}\s*(\n|\Z)", "JSON Lines", "jsonl"),
+    (rb">", "a FASTA file; give a table of hits", None),
+    (rb"Blast4-archive ", f"an archive of BLAST; {_TABLE} with 'blast_formatter'", None),
+    (rb"(\w*BLAST\w?|swdual) [0-9][^\t\n]*\r?\n\s*\n", "BLAST's format 0, to read", None),
+    (rb"[^\t\n]+(\t[0-9]+){3}\t[+-]\t", "PAF", None),
+)
+"""How files begin, what they are, and their format if its tables are read."""
 
 
 def convert(
@@ -104,8 +120,11 @@ def open_table(source: str | os.PathLike[str], before: str | None = None) -> Ite
         _load_format(told, "read")  # which refuses one that has no tables, before the file is read
     binary = full_name(told or "") in SELF_COMPRESSED
     with open_bytes(source) if binary else open_text(source, unless=(*BINARY,)) as stream:
-        if before is None and not binary:
-            told = _recognize(cast(io.BufferedReader, stream).peek(COMMENT_BYTES), told)
+        head = cast(io.BufferedReader, stream).peek(HEAD_BYTES)
+        if before is None and not binary and START.match(head):
+            told = "commented"
+        else:
+            told = _recognize(head, told, source)
         if told is None:
             raise _unknown_format(source, "read")
         file = os.fspath(source)
@@ -113,24 +132,33 @@ def open_table(source: str | os.PathLike[str], before: str | None = None) -> Ite
         yield check_table(reader.read_table(stream, file, **names), file)
 
 
-def _recognize(head: bytes, named: str | None) -> str | None:
+def _recognize(head: bytes, told: str | None, source: str | os.PathLike[str]) -> str | None:
     r"""Return the format of a table.
 
     Parameters
     ----------
-    head
-        How it begins.
-    named
-        The format that the name of the file tells, or None.
+    head, source
+        How it begins, and the file.
+    told
+        The format that is given, or that its name tells, or None.
 
-    >>> _recognize(b"q1\tt1\t98.5\n", None), _recognize(b"{", None), _recognize(b"q1 t1", None)
-    ('tabular', 'jsonl', None)
+    Raises
+    ------
+    InputError
+        If it begins as one of another format; the message names it.
+
+    >>> [_recognize(head, None, "x") for head in (b"q1\tt1\t98.5\n", b"{", b"q1 t1")]
+    ['tabular', 'jsonl', None]
     """
-    if START.match(head):
-        return "commented"
-    if named is not None:
-        return named
-    for start, name in (*BINARY.items(), (b"[", "json"), (b"{", "jsonl")):
+    for begin, what, name in _CONTENTS:
+        if name != full_name(told or "") and re.match(begin, head):
+            if told is None and name is not None:
+                return name
+            remedy = _TABLE if name is None else f"use `before={name!r}`"
+            raise InputError(f"is {what}" if ";" in what else f"is {what}; {remedy}", file=source)
+    if told is not None:
+        return told
+    for start, name in ((b"[", "json"), (b"{", "jsonl")):
         if head.lstrip().startswith(start):
             return name
     return "tabular" if b"\t" in head else "csv" if b"," in head else None

@@ -449,7 +449,7 @@ TOO_LARGE = "9" * 30
         ("x.jsonl", '{"qseqid": "\\ud800"}\n', "x.jsonl:1: "),
         ("x.jsonl", "[" * 100_000 + "\n", "x.jsonl:1: not JSON"),
         ("x.json", '[{"score": 1}\n', "x.json: not JSON"),
-        ("x.json", '{"score": 1}\n', "x.json: expected an array of objects"),
+        ("x.json", '{"score":\n1}\n', "x.json: expected an array of objects"),
         ("x.json", "[1]\n", "x.json: expected an array of objects"),
         ("x.json", '[{"score": 1}, {"score": "1"}]\n', "x.json, object 2: score is '1'"),
         ("x.json", '[{"score": 1}, {"rank": 1}]\n', "x.json, object 2: the fields"),
@@ -646,6 +646,41 @@ def test_a_name_for_two_different_columns_is_refused(tmp_path, name, text, messa
         convert(tmp_path / name, tmp_path / after)
     with pytest.raises(InputError, match=message):
         read_hits(tmp_path / name)
+
+
+CONTENTS = {
+    "jsonl": ('{"qseqid": "q", "score": 1}\n', "is JSON Lines; use `before='jsonl'`"),
+    "json": ('[\n{"qseqid": "q", "score": 1}\n]\n', "is JSON; use `before='json'`"),
+    "of BLAST": ('{\n"BlastOutput2": [\n', "is JSON of BLAST; write BLAST's format 6"),
+    "archive": ("Blast4-archive ::= {\n", "is an archive of BLAST; write BLAST's format 6 with"),
+    "pairwise": ("BLASTP 2.12.0+\n\n\nReference: x\n", "is BLAST's format 0, to read; write"),
+    "ours": ("swdual 0.9.0\n\n\nReference: x\n", "is BLAST's format 0, to read; write"),
+    "FASTA": (">q a\nMKV\n", "is a FASTA file; give a table of hits"),
+    "PAF": ("q\t9\t0\t9\t+\tt\t9\t0\t9\t9\t9\t255\n", "is PAF; write BLAST's format 6"),
+    "parquet": ("", "is a Parquet file; use `before='parquet'`"),
+    "arrow": ("", "is an Arrow file; use `before='arrow'`"),
+}
+
+
+@pytest.mark.parametrize("before", ["a.tsv", "a.csv", "a.jsonl", "a.json", "a.parquet", "a.m8.gz"])
+@pytest.mark.parametrize("kind", CONTENTS)
+def test_the_content_of_a_renamed_file_is_named(tmp_path, kind, before):
+    """Whatever its name says."""
+    text, words = CONTENTS[kind]
+    content = text.encode()
+    if not content:
+        (tmp_path / "t.csv").write_text("qseqid,score\nq,1\n")
+        convert(tmp_path / "t.csv", tmp_path / f"t.{kind}")
+        content = (tmp_path / f"t.{kind}").read_bytes()
+    (tmp_path / before).write_bytes(gzip.compress(content) if before.endswith("gz") else content)
+    if before == f"a.{kind}":
+        assert convert(tmp_path / before, tmp_path / "y.csv") == 1
+        return
+    for read in (lambda: convert(tmp_path / before, tmp_path / "y.csv"),
+                 lambda: read_hits(tmp_path / before)):  # fmt: skip
+        with pytest.raises(InputError) as caught:
+            read()
+        assert caught.value.message.startswith(words)
 
 
 def test_the_command_converts(run, here):
