@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from swdual.errors import InputError
 from swdual.io.input import read_lines
 from swdual.io.stream import Source, open_text, source_name
-from swdual.io.text import quote
+from swdual.io.text import LATIN_1, quote
 from swdual.sequences.sequence import first_word
 
 IdentifierList = str | Iterable[str]
@@ -61,7 +61,7 @@ def read_id_list(source: Source) -> tuple[str, ...]:
     """
     name = source_name(source)
     with open_text(source) as stream:
-        lines = (line.decode(errors="replace") for line in read_lines(stream, name))
+        lines = (line.decode(errors=LATIN_1) for line in read_lines(stream, name))
         found = tuple(find_identifiers(lines))
     if not found:
         raise InputError("holds no identifier; write one a line", file=name)

@@ -22,7 +22,7 @@ from swdual.hits.fields import BLAST_STANDARD, STANDARD, columns
 from swdual.hits.query_result import QueryResult
 from swdual.io.input import read_lines
 from swdual.io.output import Output, Utf8
-from swdual.io.text import pluralize, sanitize
+from swdual.io.text import LATIN_1, pluralize, sanitize
 from swdual.version import __version__
 
 FIELDS = STD = BLAST_STANDARD
@@ -227,7 +227,7 @@ def _rows(
     number = expected = told = queries = 0
     query = count = ""
     for number, raw in enumerate(read_lines(stream, name, MAX_ROW_LENGTH), start=1):
-        line = raw.decode(errors="replace").rstrip("\r\n")
+        line = raw.decode(errors=LATIN_1).rstrip("\r\n")
         # A row may begin with anything, as an identifier may; but it has tabs.
         if expected and ("\t" in line or not line.startswith("# ") or len(columns) == 1):
             expected -= 1

@@ -14,6 +14,7 @@ from swdual.hits.fields import STANDARD
 from swdual.hits.query_result import QueryResult
 from swdual.io.input import read_lines
 from swdual.io.output import Output, Utf8
+from swdual.io.text import LATIN_1
 
 FIELDS = STANDARD
 
@@ -51,7 +52,7 @@ def read_table(stream: IO[bytes], name: str, fields: tuple[str, ...] = ()) -> Ta
 
 def _rows(stream: IO[bytes], name: str) -> Iterator[Row]:
     csv.field_size_limit(max(csv.field_size_limit(), MAX_TEXT_LENGTH))
-    text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors="replace", newline="")
+    text = io.TextIOWrapper(stream, encoding="utf-8-sig", errors=LATIN_1, newline="")
     reader = csv.reader(read_lines(text, name, MAX_ROW_LENGTH))
     try:
         for row in reader:

@@ -13,6 +13,7 @@ from swdual.hits.fields import STANDARD
 from swdual.hits.query_result import QueryResult
 from swdual.io.input import read_lines
 from swdual.io.output import Output, Utf8
+from swdual.io.text import LATIN_1
 
 FIELDS = STANDARD
 
@@ -48,7 +49,7 @@ def read_table(stream: IO[bytes], name: str, fields: tuple[str, ...] = ()) -> Ta
     top as DIAMOND writes them (``--header``) name the fields, too.
     """
     whole = read_lines(stream, name, MAX_ROW_LENGTH)
-    texts: Iterator[str] = (line.decode("utf-8-sig", "replace").rstrip("\r\n") for line in whole)
+    texts: Iterator[str] = (line.decode("utf-8-sig", LATIN_1).rstrip("\r\n") for line in whole)
     comments: list[str] = []
     for text in texts:
         if not text.startswith("# ") or not (comments or text.startswith("# DIAMOND ")):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import difflib
 import re
 from collections.abc import Iterable, Sequence
@@ -18,6 +19,12 @@ TITLE_SEPARATOR = "\x01"
 
 _SIZE = re.compile(r"(0{0,9}[1-9][0-9]{0,17})([kmg]?)", re.ASCII | re.IGNORECASE)
 
+LATIN_1 = "swdual.latin-1"
+"""How to decode bytes that are not UTF-8 (`errors=LATIN_1`): as Latin-1, as headers are read."""
+
+_ESCAPED = re.compile("[\udc80-\udcff]")
+"""Bytes of arguments and of names of files that are not UTF-8, as Python has them in texts."""
+
 _WORD = re.compile(r"[^\W_]+")
 
 _CONTROL = re.compile(
@@ -25,6 +32,16 @@ _CONTROL = re.compile(
     r"\u2028\u2029\u200e\u200f\u061c\u202a-\u202e\u2066-\u2069"  # line ends; direction of text
     r"\ud800-\udfff\ufffe\uffff]"  # what is no character, so that XML forbids it
 )
+
+
+def _decode_invalid(error: UnicodeError) -> tuple[str, int]:
+    """Return the characters of bytes that are not UTF-8, and where they end."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    return error.object[error.start : error.end].decode("latin-1"), error.end
+
+
+codecs.register_error(LATIN_1, _decode_invalid)
 
 
 def sanitize(text: str, tab: str = " ") -> str:
@@ -53,9 +70,12 @@ def sanitize(text: str, tab: str = " ") -> str:
 def quote(text: str) -> str:
     r"""Return a text in quotes; of a long one only the beginning.
 
+    Bytes that are not UTF-8 are shown as Latin-1.
+
     >>> quote("1\n"), quote("9" * 5000)
     ("'1\\n'", "'9999999999999999999999999999999999999999...'")
     """
+    text = _ESCAPED.sub(lambda found: chr(ord(found[0]) - 0xDC00), text)
     return repr(text if len(text) <= MAX_QUOTE_LENGTH else f"{text[:MAX_QUOTE_LENGTH]}...")
 
 

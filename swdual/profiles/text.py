@@ -6,6 +6,7 @@ import os
 
 from swdual.errors import InputError
 from swdual.io.input import read_small
+from swdual.io.text import LATIN_1
 
 
 def read_text(path: str | os.PathLike[str], max_bytes: int, *, nul_separates: bool = False) -> str:
@@ -25,7 +26,7 @@ def read_text(path: str | os.PathLike[str], max_bytes: int, *, nul_separates: bo
     InputError
         If the file cannot be read, is empty, or is larger.
     """
-    text = read_small(path, max_bytes, nul_separates=nul_separates).decode(errors="replace")
+    text = read_small(path, max_bytes, nul_separates=nul_separates).decode(errors=LATIN_1)
     if not text.strip():
         raise InputError("is empty; is this the right file?", file=path)
     return text

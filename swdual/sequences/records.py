@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NoReturn, get_args
 
 from swdual.errors import InputError
+from swdual.io.text import LATIN_1
 from swdual.io.url import is_url
 from swdual.sequences.alphabet import INVALID, NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.fasta import read_sequences
@@ -191,7 +192,7 @@ def _read_named(name: Any, value: Any, alphabet: Alphabet) -> tuple[str, str | b
     found = _read_one(value, alphabet)
     if found is None:
         _refuse(value, f"the sequence of {name!r}", _VALUE)
-    return name.decode(errors="replace") if isinstance(name, bytes) else str(name), found[1]
+    return name.decode(errors=LATIN_1) if isinstance(name, bytes) else str(name), found[1]
 
 
 def _refuse(item: Any, what: str, rule: str) -> NoReturn:
