@@ -123,7 +123,7 @@ def open_table(source: str | os.PathLike[str], before: str | None = None) -> Ite
         head = cast(io.BufferedReader, stream).peek(HEAD_BYTES)
         if before is None and not binary and START.match(head):
             told = "commented"
-        else:
+        elif not names:  # else any values may come first
             told = _recognize(head, told, source)
         if told is None:
             raise _unknown_format(source, "read")

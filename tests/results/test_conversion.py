@@ -683,6 +683,13 @@ def test_the_content_of_a_renamed_file_is_named(tmp_path, kind, before):
         assert caught.value.message.startswith(words)
 
 
+def test_columns_that_are_named_may_begin_as_those_of_another_format(tmp_path):
+    """As PAF does, here."""
+    (tmp_path / "x.tsv").write_text("q\t9\t1\t9\t+\tt\n")
+    fields = "6 qseqid qlen qstart qend qstrand sseqid"
+    assert convert(tmp_path / "x.tsv", tmp_path / "y.csv", before=fields) == 1
+
+
 def test_the_command_converts(run, here):
     """A search, a table, another table; the number of hits is told."""
     run("search", "q.fa", "t.fa", "-f", "parquet", "-o", "x.parquet")
