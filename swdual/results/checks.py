@@ -190,7 +190,7 @@ class _Checker:
             for row in np.flatnonzero(differs)[:1].tolist():
                 message = f"{field} is named twice, for different values: "
                 shown = f"{_quote(one[row])} and {_quote(other[row])}"
-                raise self._fail(message + shown, int(kept[row]))
+                raise self._fail(f"{message}{shown}; leave one out", int(kept[row]))
 
     def _as_percentages(
         self, chunk: list[Column], columns: Mapping[str, Column], kept: NDArray[np.int64]
