@@ -137,7 +137,7 @@ def test_types_can_be_given(run, here):
 
 def test_invalid_letters_stop_the_command_or_become_the_wildcard(run, here):
     """As for makedb."""
-    (here / "bad.fa").write_text(">s\nMKVL1AW\n")
+    (here / "bad.fa").write_text(">s\nMKVL~AW\n")
     done = run("mask", "bad.fa")
     assert done.code == 1
     assert "bad.fa:2" in done.err
