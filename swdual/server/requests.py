@@ -80,8 +80,8 @@ CHOICES: dict[str, tuple[Any, ...]] = {
 }
 """Values of options that have few."""
 
-MAX_NUMBER = 2**31 - 1
-"""The largest whole number of a request."""
+MAX_NUMBER = 2**53 - 1
+"""The largest whole number of a request: all readers of JSON keep it as it is."""
 
 MAX_TEXT = 4096
 """The longest text of a request, in characters, besides the queries."""

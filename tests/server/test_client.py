@@ -90,6 +90,7 @@ def test_every_format_has_the_same_bytes(both, name):
         ("q.fa", "t.db", "--not-target-ids", "ids"),
         ("q.fa", "t.db", "-query_loc", "3-", "-e", "1e6"),
         ("q.fa", "t.db", "-f", "lca", "-k", "1"),
+        ("q.fa", "t.db", "-dbsize", "300000000000", "-e", "1e12"),
     ],
 )
 def test_options_have_the_same_effect(both, arguments):
