@@ -187,6 +187,17 @@ def test_a_data_frame_without_sequences_is_refused_by_its_columns(call, tmp_path
         (CALLS | ALONE)[call](frame, tmp_path)
 
 
+@pytest.mark.parametrize("name", [None, float("nan")])
+def test_rows_of_a_data_frame_without_a_name_are_refused(name):
+    """Numbers are names, also of the type that a column has that lacks some."""
+    frames = pytest.importorskip("pandas")
+    frame = frames.DataFrame({"id": ["x", name], "seq": ["MKV", "MKV"]})
+    with pytest.raises(InputError, match=r"row 2 of the DataFrame has no name, but (None|nan)"):
+        swdual.search(frame, FAMILY)
+    frame = frames.DataFrame({"id": [7.0], "seq": ["MKV"]})
+    assert swdual.search(frame, FAMILY)[0].query.id == "7.0"
+
+
 @pytest.mark.parametrize("names", [["id", "ID", "seq"], ["id", "seq", "Seq"], ["id", "id", "seq"]])
 def test_columns_of_a_data_frame_that_are_named_alike_are_refused(names):
     """One of them would be taken without a word."""

@@ -409,7 +409,8 @@ class Alignment:
         """Return a Biopython alignment: the target first, coordinates 0-based (needs Biopython).
 
         On the other strand the query's coordinates fall, as is Biopython's custom. Of nucleotides
-        that are translated, the protein of the frame is given. `score` is set, and `annotations`
+        that are translated, the protein of the frame is given; of a query of which a part is
+        compared, this part, in which the coordinates are. `score` is set, and `annotations`
         holds what was counted.
 
         Raises

@@ -27,7 +27,9 @@ class Section(NamedTuple):
 def describe_truth(audit: Audit) -> list[str]:
     """Return what the tables are compared with, in lines."""
     facts, sample = audit.facts, audit.sample
-    queries = f"{pluralize(len(audit.queries), 'query', 'queries')}"
+    queries = pluralize(len(audit.queries), "query", "queries")
+    if "query part" in facts:
+        queries += f" (letters {facts['query part']})"
     lines = [
         f"Truth: {len(audit.truth):,} hits of {queries} against {facts['sequences']} of "
         f"{facts['database']}, E-values up to {audit.cutoff:g}",

@@ -85,6 +85,7 @@ class Truth:
             f"extend {scheme.gap_extend}",
             "composition": params.composition or "not adjusted",
             "translation": params.translation,
+            "query part": params.query_loc or "",
             "query mask": params.mask,
             "target mask": params.db_mask or "none",
             "E-values": f"{params.stats}, of {params.dbsize or targets.residues:,} residues",

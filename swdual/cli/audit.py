@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 from typing import Any
 
 import click
@@ -201,8 +202,13 @@ def _detect_format(out: str) -> str:
     from swdual.io.output import split_compression
 
     stem, _ = split_compression(out)
-    ending = stem.rpartition(".")[2].lower()
-    return {"htm": "html"}.get(ending, ending if ending in FORMATS else "text")
+    ending = os.path.splitext(stem)[1].lower().lstrip(".")
+    found = {"": "text", "txt": "text", "htm": "html"}.get(ending, ending)
+    if found not in FORMATS:
+        raise click.UsageError(
+            f"{out}: the name does not tell the format; give --outfmt {', '.join(FORMATS)}."
+        )
+    return found
 
 
 def _describe(row: dict[str, Any]) -> str:

@@ -366,6 +366,7 @@ def _facts(first: QueryResult, command: str) -> dict[str, object]:
         "Composition": params.composition,
         "Translation": params.translation,
         "Targets": params.chosen_targets,
+        "Part of queries": params.query_loc,
         "Masks": _masks(first),
         "Filters": _filters(first),
     }

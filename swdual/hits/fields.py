@@ -346,7 +346,7 @@ FIELDS: dict[str, Field] = {
     ),
     "qnum": Field(
         "whole",
-        "number of the query in its file, from 1",
+        "number of the query among those that are compared, from 1",
         _repeat(lambda result: result.number + 1),
     ),
     "snum": Field(

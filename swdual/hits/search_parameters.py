@@ -104,6 +104,8 @@ class SearchParameters:
         The mode of composition-based statistics, from 0 (none) to 3.
     adjust
         Which targets get adjusted scores: "candidates" or "all".
+    query_loc
+        The part of each query that is compared, such as "10-50"; None: whole queries.
     mask
         What masked the queries, with its numbers, such as "seg:12,2.2,2.5"; or "none".
     lcase_masking
@@ -143,6 +145,7 @@ class SearchParameters:
     sum_stats: bool = False
     comp_based_stats: int = 0
     adjust: str = "candidates"
+    query_loc: str | None = None
     mask: str = "none"
     lcase_masking: bool = False
     soft_masking: bool = False

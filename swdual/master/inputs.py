@@ -444,6 +444,8 @@ def read_queries(
         found = (Sequence(each.title, each.unmasked, alphabet) for each in database)
     else:
         found = as_sequences(source, read_as, on_invalid=on_invalid, unnamed="query")
+    seen: list[tuple[str, bytes]] = []
+    found = _sample(found, seen)
     if query_loc is not None:
         found = _cut_queries(found, query_loc)
     if query_gencode is not None:
@@ -457,7 +459,7 @@ def read_queries(
     if source is not database:
         _warn_of_names(queries)
     if alphabet is PROTEIN and query_gencode is None and source is not database:
-        _refuse_nucleotides(queries, database, rule, source)
+        _refuse_nucleotides(seen, database, rule, source)
     residues = sum(len(query.codes) for query in queries)
     logger.debug(
         "queries: %s, %s",
@@ -471,6 +473,16 @@ def read_queries(
             pluralize(sum(map(is_masked, queries)), "query", "queries"),
         )
     return queries
+
+
+def _sample(queries: Iterator[Sequence], seen: list[tuple[str, bytes]]) -> Iterator[Sequence]:
+    """Yield queries; keep the identifiers and letters of the first, which tell their type."""
+    size = 0
+    for query in queries:
+        if size < CHUNK_BYTES:
+            seen.append((query.id, query.letters.encode()))
+            size += len(query)
+        yield query
 
 
 def _cut_queries(queries: Iterator[Sequence], query_loc: str) -> Iterator[Sequence]:
@@ -597,19 +609,21 @@ def _mask_letters(query: Sequence, mask: Mask, alphabet: Alphabet) -> Sequence:
 
 
 def _refuse_nucleotides(
-    queries: list[Sequence], database: Database, rule: TypeRule, source: Any
+    queries: list[tuple[str, bytes]], database: Database, rule: TypeRule, source: Any
 ) -> None:
-    """Raise an error if queries that were read as proteins are nucleotides; warn if some are."""
+    """Raise an error if queries that were read as proteins are nucleotides; warn if some are.
+
+    Parameters
+    ----------
+    queries
+        Identifiers and letters of whole queries.
+    database, rule, source
+        As for `read_queries`.
+    """
     if rule.given is PROTEIN:
         return
-    letters, size = [], 0
-    for query in queries:
-        if size >= CHUNK_BYTES:
-            break
-        letters.append(PROTEIN.decode(query.unmasked).encode())
-        size += len(query)
     known = find_alphabet(source)
-    found = known or rule.decide(b"".join(letters)).alphabet
+    found = known or rule.decide(b"".join(letters for _, letters in queries)).alphabet
     if found is NUCLEOTIDE:
         raise InputError(
             f"the queries look like nucleotides, but they are compared with the proteins of "
@@ -619,9 +633,9 @@ def _refuse_nucleotides(
         )
     bases = TypeRule(expected=PROTEIN)  # which nothing but many bases overrules
     mixed = [
-        query.id
-        for query, text in zip(queries, letters, strict=False)
-        if known is None and bases.decide(text).alphabet is NUCLEOTIDE
+        name
+        for name, letters in queries
+        if known is None and bases.decide(letters).alphabet is NUCLEOTIDE
     ]
     if mixed:
         logger.warning(

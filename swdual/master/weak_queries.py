@@ -79,7 +79,8 @@ def warn_of_weak_queries(
     if not weak:
         return
     short = SHORT_TASKS[database.alphabet.name]
-    other = "" if params.profile or task == short else f"`task={short!r}` or "
+    direct = not (params.profile or params.translates)
+    other = f"`task={short!r}` or " if direct and task != short else ""
     logger.warning(
         "%s that only nearly perfect matches reach an E-value of %g: %s; use %sa larger `evalue`",
         pluralize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import sys
 import tempfile
@@ -63,7 +64,7 @@ def plain_source(
     if kind in FRAMES:
         return _read_frame(source, kind)
     if kind == "Series" and hasattr(source, "items"):
-        return _make_pairs(map(str, source.index), source, kind)
+        return _make_pairs(source.index, source, kind)
     if hasattr(source, "read"):
         return _read_stream(source, on_invalid)
     return source
@@ -99,7 +100,7 @@ def _read_frame(frame: Any, kind: str) -> list[tuple[str, Any]]:
         called: Iterable[Any] = _cells(frame[titles])
     else:
         called = frame.index if hasattr(frame, "index") else [""] * len(frame)
-    return _make_pairs(map(str, called), _cells(frame[columns[0]]), kind)
+    return _make_pairs(called, _cells(frame[columns[0]]), kind)
 
 
 def _cells(column: Any) -> Iterable[Any]:
@@ -107,14 +108,16 @@ def _cells(column: Any) -> Iterable[Any]:
     return cells
 
 
-def _make_pairs(names: Iterable[str], sequences: Iterable[Any], kind: str) -> list[tuple[str, Any]]:
+def _make_pairs(names: Iterable[Any], sequences: Iterable[Any], kind: str) -> list[tuple[str, Any]]:
     pairs = [*zip(names, sequences, strict=True)]
     for number, (name, sequence) in enumerate(pairs, start=1):
+        if type(name).__name__ in MISSING and not (isinstance(name, float) and math.isfinite(name)):
+            raise InputError(f"row {number} of the {kind} has no name, but {name}; give it one")
         if type(sequence).__name__ in MISSING:
             raise InputError(
                 f"row {number} of the {kind} ({name}) has no sequence, but {sequence}; leave it out"
             )
-    return pairs
+    return [(str(name), sequence) for name, sequence in pairs]
 
 
 def _is_at_start(stream: Any) -> bool:

@@ -50,6 +50,7 @@ def test_a_table_of_other_fields_needs_their_names(run, here, refuses):
         (["x.tsv", "q.fa"], ["Name one or more tables, one file of queries and one database"]),
         (["x.tsv", "-", "-"], ["Only one file can be standard input"]),
         (["x.tsv", *INPUTS, "--json", "-f", "html"], ["--json and --outfmt exclude"]),
+        (["x.tsv", *INPUTS, "-o", "x.csv"], ["x.csv: the name does not tell the format; give"]),
         (["x.tsv", *INPUTS, "--sample", "9"], ["--sample is 9, but there are 2 queries"]),
         (["none.tsv", *INPUTS], ["none.tsv: cannot be opened"]),
         (["x.tsv", *INPUTS, "--stats", "none"], ["--stats none"]),
@@ -57,7 +58,7 @@ def test_a_table_of_other_fields_needs_their_names(run, here, refuses):
     ],
 )
 def test_what_cannot_be_is_refused(refuses, table, arguments, words):
-    code = 6 if "-o" in arguments else 1
+    code = 6 if "--force" in arguments else 1
     refuses(code, words, "audit", *arguments)
 
 

@@ -221,11 +221,35 @@ def test_profiles_and_pairs_have_no_part():
         swdual.allpairs({"t1": PROTEIN, "t2": PROTEIN}, query_loc="3-9")
 
 
+@pytest.mark.parametrize("command", ["search", "iterate"])
+def test_another_part_of_the_same_letters_does_not_resume(run, refuses, here, command):
+    """Places would be those of the first search."""
+    (here / "twice").write_text(f">q\n{PROTEIN}{PROTEIN}\n")
+    (here / "part").write_text(f">q\n{PROTEIN}\n")
+    (here / "db").write_text(f">t1\n{PROTEIN}\n")
+    words, size = (command, "twice", "db", "-o", "x.tsv", "--query-loc"), len(PROTEIN)
+    assert run(*words, f"1-{size}").code == 0
+    said = f"query-loc 1-{size}, not {size + 1}-{2 * size}"
+    refuses(6, [said], *words, f"{size + 1}-{2 * size}", "--resume")
+    said = f"query-loc 1-{size}, not none"
+    refuses(6, [said], command, "part", "db", "-o", "x.tsv", "--resume")
+
+
+def test_the_whole_query_tells_its_type():
+    """Not a part of few letters, such as the repeats of glycine and alanine in EBNA1."""
+    query = LONGER + "GAGGAGGAGGAGGGGAGGAG" * 12 + LONGER
+    found = swdual.search({"q": query}, {"t": LONGER}, query_loc="81-320", evalue=1e6)
+    assert len(found[0].query) == 240
+    with pytest.raises(InputError, match="look like nucleotides"):
+        swdual.search({"q": query[80:320]}, {"t": LONGER}, task="blastp")
+
+
 @pytest.mark.usefixtures("files")
 def test_an_audit_and_a_plan_take_the_part(run):
     words = ("protein", "blastp", "--query-loc", "31-60")
     run("search", *words, "-o", "hits.tsv")
     told = json.loads(run("audit", "hits.tsv", *words, "--json").out)
+    assert "1 query (letters 31-60)" in run("audit", "hits.tsv", *words).out
     every = told["evalues"][-1]
     assert (every["hits"], every["found"]) == (1, 1)
     plan = run("plan", *words, "--cpus", "1", "--gpus", "0", "--rates", '{"cpu": 1}', "--json").out

@@ -120,7 +120,7 @@ def test_what_is_no_input_is_refused(place, sources, message):
 
 
 def test_invalid_letters_are_treated_as_asked(place):
-    targets = {"good": "MKV", "bad": "M7V"}
+    targets = {"good": "MKV", "bad": "M!V"}
     with makedb(targets, "y.db", on_invalid="replace") as database:
         assert database[1].letters == "MXV"
     with makedb(targets, "y.db", on_invalid="skip", force=True) as database:

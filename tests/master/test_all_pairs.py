@@ -225,6 +225,7 @@ def test_the_counts_of_adjusted_pairs_are_those_of_pairs():
 @pytest.mark.parametrize("name", PAIR_EXCLUDED)
 def test_options_of_queries_are_refused(name):
     values = {"lcase_masking": True, "target_ids": "s1", "not_target_ids": "s1"}
+    values["query_loc"] = "1-3"
     with pytest.raises(InputError, match=f"`{name}` .*leave it out"):
         allpairs(database_of(), **{name: values.get(name, 3)})
 

@@ -218,10 +218,14 @@ def test_a_scoring_scheme_has_whole_penalties(name, value):
         ScoringScheme(value)
 
 
+@pytest.fixture(scope="module")
+def results():
+    return swdual.search(FAMILY, FAMILY)
+
+
 @pytest.mark.parametrize("value", [True, None, 0.0, np.True_, (0,), b"a", float("nan")])
-def test_a_place_is_a_whole_number(value):
+def test_a_place_is_a_whole_number(results, value):
     """True is 1 by chance; NumPy's whole numbers are taken."""
-    results = swdual.search(FAMILY, FAMILY)
     for each, what in ((results, "a query"), (results[0], "a hit")):
         with pytest.raises(InputError, match=f"^{what} is chosen by its place or identifier, but"):
             each[value]
@@ -231,9 +235,8 @@ def test_a_place_is_a_whole_number(value):
 
 
 @pytest.mark.parametrize("value", [True, None, 2.5, "5", float("nan"), 2**70, -1])
-def test_a_count_of_hits_is_a_whole_number(value):
+def test_a_count_of_hits_is_a_whole_number(results, value):
     """Also of the hits of one query."""
-    results = swdual.search(FAMILY, FAMILY)
     for each in (results, results[0]):
         with pytest.raises(InputError, match=r"^`count` is .*, but it must be "):
             each.top(value)

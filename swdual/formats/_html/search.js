@@ -155,7 +155,6 @@ async function readHits(search, number) {
   hits.count = hits.rank.length;
   hits.query = block.query;
   hits.before = block.before ?? 0; // Letters of the whole query before the part that is compared.
-  hits.whole = block.whole ?? hits.qlen;
   hits.fit = block.fit;
   hits.cigar = letters.cigar;
   hits.targetPart = letters.target;
@@ -179,6 +178,8 @@ async function readHits(search, number) {
       (row) => (100 * (hits.qend[row] - hits.qstart[row])) / hits.qlen,
     );
   hits.best = Math.max(0, ...(hits.score ?? []).slice(0, 1));
+  // A table may have places in whole queries, of which only parts were compared.
+  hits.whole = block.whole ?? (bounds(hits.qend ?? [])[1] > hits.qlen ? undefined : hits.qlen);
   hits.extent = Math.max(hits.qlen ?? 0, bounds(hits.qend ?? [])[1] - hits.before);
   const several =
     hits.count > 0 && hits.rank.some((rank, row) => row > 0 && rank === hits.rank[row - 1]);

@@ -23,6 +23,7 @@ from swdual.errors import InputError
 from swdual.io.file_kind import FileKind
 from swdual.io.output import replace_file, split_compression
 from swdual.io.stream import read_text, source_name
+from swdual.io.text import quote
 from swdual.runtime.keywords import suggest_names
 from swdual.scheduling.job import seconds
 from swdual.scheduling.workload.cleaning import clean
@@ -39,6 +40,9 @@ from swdual.scheduling.workload.trace import (
 from swdual.scheduling.workload.workload import Workload, check_numbers
 
 logger = logging.getLogger("swdual")
+
+UNKNOWN = ("0", "-1")
+"""What headers say where a number is not known."""
 
 MAX_LINE_BYTES = 1 << 20
 """How long a line and the header may be: memory stays bounded."""
@@ -174,11 +178,15 @@ def _read_blocks(parts: Iterable[bytes], name: str) -> Iterator[tuple[int, bytes
 
 
 def _compare_header(header: Mapping[int, str], name: str) -> None:
-    """Warn of lines of the header, by their number, that say otherwise than one before them."""
+    """Warn of lines of the header, by their number, that cannot be read or contradict another."""
     for label in HEADER_NUMBERS:
         taken: tuple[int, int] | None = None
         for line, comment in header.items():
             number = parse_label(comment, label)
+            told = re.match(rf"[;\s]*{label}\s*:\s*(\S.*)", comment, re.IGNORECASE)
+            if told and number is None and told[1].strip() not in UNKNOWN:
+                text = "%s:%d: %s is %s, which is no whole number above 0: left out"
+                logger.warning(text, name, line, label, quote(told[1].strip()))
             if number and taken is None:
                 taken = number, line
             elif number and taken and number != taken[0]:

@@ -451,6 +451,16 @@ def test_the_size_of_the_machine_stands_in_the_header(header, size):
     assert Trace(np.empty((0, 18)), tuple(header)).machine_processors == size
 
 
+@pytest.mark.parametrize("text", ["eight", "8.5", "1e3", "-7"])
+def test_what_is_no_number_of_a_header_is_named(text, caplog, tmp_path):
+    """Of which 0, -1 and nothing, for what is not known, are none."""
+    path = tmp_path / "t.swf"
+    path.write_text(f"; MaxProcs: {text}\n; MaxNodes: 0\n; UnixStartTime: -1\n; MaxProcs:\n" + GOOD)
+    read_trace(path)
+    said = f"{path}:1: MaxProcs is {text!r}, which is no whole number above 0: left out"
+    assert caplog.messages == [said]
+
+
 @pytest.mark.parametrize("label", ["MaxProcs", "MaxNodes", "UnixStartTime"])
 def test_lines_of_a_header_that_contradict_each_other_are_named(label, caplog, tmp_path):
     """With both lines and the number that is taken; equal lines and other labels are not."""
