@@ -249,9 +249,9 @@ class SearchOptions:
         default 1, the standard code.
     query_loc
         Compare only this part of each query, as BLAST's option of this name: its first and last
-        letter, counted from 1, such as "10-50", or "10-" up to the end. It decides about lengths,
-        coverages and E-values; places in the query, and frames, are told as of the whole query.
-        Queries that end before it are left out.
+        letter, counted from 1, such as "10-50", or "10-" up to the end. Lengths, coverages and
+        E-values are those of the part, positions and frames those of the whole query. Queries that
+        end before it are left out.
     mask
         What finds regions of low complexity or repeats in the queries: "seg" (proteins), "dust"
         (nucleotides) or "tantan", alone or with numbers, as in "seg:12,2.2,2.5"; or "none".

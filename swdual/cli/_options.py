@@ -563,8 +563,8 @@ mask_options = combine(
         "--query-loc",
         blast="-query-loc",
         metavar="FIRST-LAST",
-        help="Compare only this part of each query, counted from 1, such as 10-50 or 10-. Places "
-        "are told as of the whole query.",
+        help="Compare only this part of each query, counted from 1, such as 10-50 or 10-. "
+        "Positions are those of the whole query.",
     ),
     mask_option,
     option(

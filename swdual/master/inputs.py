@@ -605,7 +605,7 @@ def _mask_letters(query: Sequence, mask: Mask, alphabet: Alphabet) -> Sequence:
     codes = cased & (LOWER - 1)
     for start, end in mask.find(codes.tobytes(), alphabet).tolist():
         cased[start:end] |= LOWER
-    return query.place(Sequence.of_cased(query.title, cased.tobytes(), alphabet))
+    return Sequence.of_cased(query.title, cased.tobytes(), alphabet).at_location_of(query)
 
 
 def _refuse_nucleotides(

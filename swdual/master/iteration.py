@@ -347,7 +347,7 @@ def _collect(
     results = [
         replace(
             result,
-            query=queries[result.number].place(result.query),
+            query=result.query.at_location_of(queries[result.number]),
             number=numbers[result.number],
             round=number,
             history=histories[result.number],

@@ -263,12 +263,10 @@ def translate_query(
         query.title,
         query.codes,
         NUCLEOTIDE,
-        before=query.before,
-        after=query.after,
         genetic_code=genetic_code,
         frames=tuple(found),
         shifts=shifts,
-    )
+    ).at_location_of(query)
 
 
 def _join_frames(query: Sequence, reads: list[Sequence]) -> Sequence:

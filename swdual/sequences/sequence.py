@@ -100,9 +100,9 @@ class Sequence:
             after=self.after + len(self.codes) - end,
         )
 
-    def place(self, other: Self) -> Self:
-        """Return another sequence of the same length as the same part of the whole."""
-        return replace(other, before=self.before, after=self.after)
+    def at_location_of(self, part: Sequence) -> Self:
+        """Return the sequence as the same part of a whole as another one."""
+        return replace(self, before=part.before, after=part.after)
 
     @classmethod
     def of_cased(cls, title: str, codes: bytes, alphabet: Alphabet, soft: bool = False) -> Self:

@@ -36,16 +36,8 @@ ALLOWED = (
     *("max_target_seqs", "min_raw_score", "evalue", "min_score", "min_identity"),
     *("min_query_cover", "min_target_cover", "top", "max_hsps", "sum_stats", "frameshift"),
     *("stats", "comp_based_stats", "adjust", "dbsize", "query_gencode", "db_gencode", "mask"),
-    *(
-        "query_loc",
-        "lcase_masking",
-        "soft_masking",
-        "db_hard_mask",
-        "db_soft_mask",
-        "dbtype",
-        "on_invalid",
-    ),
-    *("taxids", "not_taxids", "target_ids", "not_target_ids", "search_space"),
+    *("lcase_masking", "soft_masking", "db_hard_mask", "db_soft_mask", "dbtype", "on_invalid"),
+    *("query_loc", "taxids", "not_taxids", "target_ids", "not_target_ids", "search_space"),
 )
 """Options of a search that a request can have. None of them names a file or a machine."""
 
