@@ -266,7 +266,8 @@ async function showQuery(number, state) {
 function describeQuery(search, hits, number) {
   const count = search.queries.hits[number];
   const parts = [pluralize(count, "hit", "hits")];
-  if (hits.qlen) parts.unshift(pluralize(hits.qlen, "residue", "residues"));
+  const size = pluralize(hits.qlen ?? 0, "residue", "residues");
+  if (hits.qlen) parts.unshift(hits.whole > hits.qlen ? `${size} of ${group(hits.whole)}` : size);
   if (hits.cigar.length && count > search.limit)
     parts.push(`alignments of the best ${group(search.limit)}`);
   return parts.join(", ");
@@ -418,7 +419,7 @@ function buildHits(search, hits) {
   add({
     name: "qstart",
     label: "In the query",
-    hint: "First residue; the bar is the whole query",
+    hint: "First residue; the bar is all of the query that is compared",
     kind: "number",
     values: hits.qstart,
     width: "116px",
