@@ -193,10 +193,10 @@ def difference(found, alone, aligned):
             if getattr(result, column).tobytes() != getattr(other, column).tobytes():
                 return column
     with tempfile.TemporaryDirectory() as folder:
-        paths = [Path(folder, name) for name in ("found", "alone")]
-        for outfmt in FORMATS if aligned else SCORES_ONLY:
+        for number, outfmt in enumerate(FORMATS if aligned else SCORES_ONLY):
+            paths = [Path(folder, f"{name}{number}") for name in ("found", "alone")]
             for path, results in zip(paths, (found, alone), strict=True):
-                results.write(path, outfmt, force=True)
+                results.write(path, outfmt)
             if paths[0].read_bytes() != paths[1].read_bytes():
                 return f"bytes in format {outfmt}"
     return None

@@ -92,7 +92,8 @@ def expected(text, alphabet, mode):
     result = []
     unknown = bytes([alphabet.letters.index(alphabet.wildcard)])
     for number, (title, parts) in enumerate(found, start=1):
-        letters = [x for x in "".join(parts) if x not in WHITE.decode()]
+        left_out = WHITE + b"0123456789" * (mode == "replace")
+        letters = [x for x in "".join(parts) if x not in left_out.decode()]
         codes = b"".join(alphabet.encode(x) if x.isascii() else b"\xff" for x in letters)
         if INVALID in codes and mode == "skip":
             continue

@@ -5,6 +5,8 @@ What is read is compared with the words of the file.
 
 from __future__ import annotations
 
+import re
+
 from fuzz.target import explained, pick, stored
 
 from swdual.sequences.alphabet import ALPHABETS
@@ -22,7 +24,8 @@ def target(data):
     with explained():
         matrix = load(path, alphabet)
         assert abs(matrix.scores.astype(int)).max() <= MAX_MATRIX_SCORE
-        lines = data[1:].decode(errors="replace").splitlines()
+        text = re.sub(r"(?m)^[\0\ufeff]+", "", data[1:].decode(errors="replace"))
+        lines = text.splitlines()
         columns, *rows = filter(None, (line.partition("#")[0].split() for line in lines))
         assert len(columns) == len(rows)
         for row, *scores in rows:
