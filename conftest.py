@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from support.properties import register_profiles
 
-pytest_plugins = ["support.tiers"]
+pytest_plugins = ["support.tiers", "support.clock"]
 
 OTHER_FOLDERS = (
     *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"),

@@ -59,7 +59,7 @@ def run(tmp_path):
         "pytest_plugins = ['support.tiers']\nregister_profiles()\n"
     )
 
-    own = ("PYTEST_ADDOPTS", "SWDUAL_TEST_PASSED", "SWDUAL_TEST_SECONDS")
+    own = ("PYTEST_ADDOPTS", *(f"SWDUAL_TEST_{x}" for x in ("CLOCK", "PASSED", "SECONDS")))
     outer = {name: value for name, value in os.environ.items() if name not in own}
 
     def call(*arguments, code=0, **environment):
