@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import pickle
 import random
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -66,10 +67,12 @@ def nucleotides():
     return queries, targets
 
 
+@cache
 def seg(text):
     return union(seg_segments(text, *SEG))
 
 
+@cache
 def dust(text):
     return linked(dust_runs(text, 20, 64), 1)
 
