@@ -1,7 +1,7 @@
 """The tests use a home and a cache folder of their own, in the folder for temporary files.
 
 All processes that they start share them. Kernels are compiled anew in each session, which takes a
-minute or two; to keep them from session to session, name a folder in ``SWDUAL_TEST_CACHE``.
+minute; to keep them from session to session, name a folder in ``SWDUAL_TEST_CACHE``.
 """
 
 from __future__ import annotations
@@ -81,6 +81,15 @@ def pytest_configure(config: pytest.Config) -> None:
     runs_tests = getattr(config.option, "dist", "no") == "no"
     if runs_tests and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, lambda number, frame: None)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """Compile what common searches need before there are workers, or each would compile it."""
+    starts_workers = getattr(session.config.option, "dist", "no") != "no"
+    if starts_workers and not hasattr(session.config, "workerinput"):
+        from swdual.master.compilation import compile_kernels
+
+        compile_kernels(adjusts=True)
 
 
 def pytest_unconfigure() -> None:
