@@ -42,13 +42,13 @@ NONE = Seconds(0, 0, 0)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Measure if a file is named."""
-    path = os.environ.get("SWDUAL_TEST_CLOCK")
+    """Measure if a file is named. Runs of pytest that a test starts do not write to it."""
+    path = os.environ.pop("SWDUAL_TEST_CLOCK", None)
     if path is not None:
-        is_worker = hasattr(config, "workerinput")
-        config.pluginmanager.register(_Stopwatch(is_worker))
-        if not is_worker:
-            config.pluginmanager.register(_Table(Path(path)))
+        config.pluginmanager.register(_Stopwatch(is_worker=False))
+        config.pluginmanager.register(_Table(Path(path)))
+    elif "clock" in getattr(config, "workerinput", {}):
+        config.pluginmanager.register(_Stopwatch(is_worker=True))
 
 
 class _Stopwatch:
@@ -99,6 +99,11 @@ class _Table:
         for name, value in report.user_properties:
             if name == "seconds":
                 self.tests[report.nodeid] += Seconds(*value)
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_configure_node(self, node):
+        """Let a worker measure."""
+        node.workerinput["clock"] = True
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node):
