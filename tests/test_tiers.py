@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
+from support import nightly
 from support.properties import PERCENT, examples, seeds
 from support.tiers import TIERS, sample
 
@@ -59,7 +60,10 @@ def run(tmp_path):
         "pytest_plugins = ['support.tiers']\nregister_profiles()\n"
     )
 
-    own = ("PYTEST_ADDOPTS", *(f"SWDUAL_TEST_{x}" for x in ("CLOCK", "PASSED", "SECONDS")))
+    own = (
+        "PYTEST_ADDOPTS",
+        *(f"SWDUAL_TEST_{x}" for x in ("CLOCK", "NIGHTLY", "PASSED", "SECONDS")),
+    )
     outer = {name: value for name, value in os.environ.items() if name not in own}
 
     def call(*arguments, code=0, **environment):
@@ -139,6 +143,71 @@ def test_what_passed_is_left_out_of_all_tests(run, tmp_path, processes):
     assert names == (ALL - QUICK) | {"test_property", "test_seeds"}
     assert "SKIPPED [1] tests/test_some.py" in printed
     assert run("-n", processes, "-m", "")[0] == ALL | {"test_property", "test_seeds"}
+
+
+NIGHTLY = """
+@pytest.mark.nightly("old")
+@pytest.mark.cluster
+def test_of_old_files():
+    pass
+
+@pytest.mark.nightly("old", "new")
+@pytest.mark.cluster
+def test_of_a_new_file():
+    pass
+
+@pytest.mark.nightly("old")
+def test_that_is_quick():
+    pass
+"""
+
+
+def test_nightly_tests_of_what_has_not_changed_can_be_left_out(run, tmp_path):
+    """Quick tests never are."""
+    with (tmp_path / "tests" / "test_some.py").open("a") as file:
+        file.write(NIGHTLY)
+    with (tmp_path / "conftest.py").open("a") as file:
+        file.write("from support import nightly\nnightly.is_changed = lambda x: 'new' in x\n")
+    more = {"test_of_a_new_file", "test_that_is_quick"}
+    assert run("-n0", "-m", "", SWDUAL_TEST_NIGHTLY="changed")[0] == ALL | more
+    assert run("-n0", "-m", "")[0] == ALL | more | {"test_of_old_files"}
+
+
+def test_a_folder_has_changed_if_any_file_has(tmp_path, monkeypatch):
+    """Its text, its name, or whether it is there; compiled Python does not count."""
+    monkeypatch.setattr(nightly, "ROOT", tmp_path)
+    folder = tmp_path / "some"
+    (folder / "deep" / "__pycache__").mkdir(parents=True)
+    texts = {"one.py": "1", "deep/two.py": "2"}
+
+    def changed():
+        nightly.digest.cache_clear()
+        return nightly.is_changed(("some", "some/one.py"))
+
+    def write():
+        for name, text in texts.items():
+            (folder / name).write_text(text)
+
+    write()
+    nightly.digest.cache_clear()
+    kept = {path: nightly.digest(path) for path in ("some", "some/one.py")}
+    monkeypatch.setattr(nightly, "kept", lambda: kept)
+    (folder / "deep" / "__pycache__" / "two.pyc").touch()
+    assert not changed()
+    (folder / "deep" / "two.py").write_text("3")
+    assert changed()
+    write()
+    assert not changed()
+    (folder / "deep" / "two.py").rename(folder / "two.py")
+    assert changed()
+    nightly.digest.cache_clear()
+    assert nightly.is_changed(("other",))
+
+
+def test_what_is_kept_of_the_last_nightly_run_is_of_nightly_tests():
+    """Each path is there."""
+    assert {*nightly.kept()} <= nightly.marked_paths()
+    assert all((ROOT / path).exists() for path in nightly.marked_paths())
 
 
 def test_a_sample_covers_values_or_pairs():

@@ -28,7 +28,10 @@ from swdual.backends.cuda.kernels import KERNELS, sources
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.records import as_sequences
 
-pytestmark = pytest.mark.bench
+pytestmark = [
+    pytest.mark.bench,
+    pytest.mark.nightly("bench/gpu", "kernels", "swdual/backends/cuda", "tests/kernels"),
+]
 
 FOLDER = Path(__file__).parent
 

@@ -20,7 +20,10 @@ from kernels.batch import NEVER, PAD, RESCUE, Run, Scheme
 from swdual.backends.cuda.kernels import KERNELS
 from swdual.sequences import matrices
 
-pytestmark = pytest.mark.sample(5)
+pytestmark = [
+    pytest.mark.sample(5),
+    pytest.mark.nightly("kernels", "swdual/backends/cuda", "tests/kernels"),
+]
 
 PAIRS = int(os.environ.get("SWDUAL_KERNEL_PAIRS", "240"))
 TESTS = Path(__file__).parents[1]

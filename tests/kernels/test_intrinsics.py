@@ -10,7 +10,10 @@ import pytest
 
 from kernels import emulator
 
-pytestmark = pytest.mark.exhaustive
+pytestmark = [
+    pytest.mark.exhaustive,
+    pytest.mark.nightly("kernels", "swdual/backends/cuda", "tests/kernels"),
+]
 
 EDGES_16 = [0, 1, 2, 0x7F, 0x80, 0xFF, 0x7FFE, 0x7FFF, 0x8000, 0x8001, 0xFFFE, 0xFFFF]
 EDGES_32 = [0, 1, 0x7FFF, 0x8000, 2**31 - 2, 2**31 - 1, 2**31, 2**31 + 1, 2**32 - 2, 2**32 - 1]

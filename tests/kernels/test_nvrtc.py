@@ -17,7 +17,10 @@ pytest.importorskip("cuda.bindings.nvrtc", reason="needs NVRTC: pip install '.[d
 from kernels import nvrtc
 from swdual.backends.cuda.kernels import KERNELS, Tile, choose
 
-pytestmark = pytest.mark.exhaustive
+pytestmark = [
+    pytest.mark.exhaustive,
+    pytest.mark.nightly("kernels", "swdual/backends/cuda", "tests/kernels"),
+]
 
 ALL = bool(os.environ.get("SWDUAL_ALL_TILES"))
 

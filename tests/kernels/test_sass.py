@@ -18,7 +18,10 @@ pytest.importorskip("cuda.bindings.nvrtc", reason="needs NVRTC: pip install '.[d
 from kernels import nvrtc, sass
 from swdual.backends.cuda.kernels import KERNELS, Tile
 
-pytestmark = pytest.mark.exhaustive
+pytestmark = [
+    pytest.mark.exhaustive,
+    pytest.mark.nightly("kernels", "swdual/backends/cuda", "tests/kernels"),
+]
 
 ROWS = 4
 

@@ -17,7 +17,10 @@ pytest.importorskip("cuda.bindings.nvrtc", reason="needs NVRTC: pip install '.[d
 from kernels import batch, emulator, sass_program
 from kernels.sass_interpreter import Executable
 
-pytestmark = pytest.mark.exhaustive
+pytestmark = [
+    pytest.mark.exhaustive,
+    pytest.mark.nightly("kernels", "swdual/backends/cuda", "tests/kernels"),
+]
 
 LANES = 32
 WORDS = 4

@@ -19,7 +19,10 @@ from kernels.sass_interpreter import capability_of, compile_kernel, library_on
 from swdual.backends.cuda.kernels import KERNELS, Tile, choose
 from swdual.backends.cuda.pieces import MAX_CHUNK_ROWS
 
-pytestmark = pytest.mark.exhaustive
+pytestmark = [
+    pytest.mark.exhaustive,
+    pytest.mark.nightly("kernels", "swdual/backends/cuda", "tests/kernels"),
+]
 
 SEARCHES = 30
 PAIRS = 120

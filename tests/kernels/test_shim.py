@@ -11,7 +11,10 @@ import pytest
 
 from kernels import emulator
 
-pytestmark = pytest.mark.exhaustive
+pytestmark = [
+    pytest.mark.exhaustive,
+    pytest.mark.nightly("kernels", "swdual/backends/cuda", "tests/kernels"),
+]
 
 SHUFFLES = """
 __global__ void shuffle(int* out, int kind, int operand, int width, int group) {

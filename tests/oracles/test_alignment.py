@@ -24,7 +24,7 @@ from .alignment import (
 )
 from .smith_waterman import local_score
 
-pytestmark = pytest.mark.exhaustive
+pytestmark = [pytest.mark.exhaustive, pytest.mark.nightly("tests/oracles")]
 
 Problem = tuple[str, str, Score, int, int]
 

@@ -8,7 +8,7 @@ import pytest
 
 from .makespan import check, optimum, printed_greedy, printed_search
 
-pytestmark = pytest.mark.exhaustive
+pytestmark = [pytest.mark.exhaustive, pytest.mark.nightly("tests/oracles")]
 
 INF = math.inf
 TRAP = [2100] + 29 * [100], [950] + 29 * [44], 3, 1

@@ -2,7 +2,8 @@
 
 ``pytest`` alone runs the quick tests. Slow tests have the marker of a tier: `cluster`, `process`,
 `fuzz`, `bench` or `exhaustive`. They run with ``pytest -m ""``, and where the command line names
-their file or folder. A smoke test of each tier runs in any case.
+their file or folder. A smoke test of each tier runs in any case. `support/nightly.py` says which
+slow tests `.ci/run` leaves out.
 
 A test with many cases has the marker ``sample(keep)``: the quick tests are a sample of its cases.
 The other cases are in the tier `exhaustive`. In the same way, ``smoke(keep)`` limits the smoke test
@@ -22,7 +23,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from support import properties
+from support import nightly, properties
 
 TIERS = ("cluster", "process", "fuzz", "bench", "exhaustive")
 SIZES = {"values": 1, "pairs": 2}
@@ -120,6 +121,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
                 case.add_marker("exhaustive")
                 case.own_markers = [mark for mark in case.own_markers if mark.name != "smoke"]
     _leave_out_passed(config, items)
+    if os.environ.get("SWDUAL_TEST_NIGHTLY") == "changed":
+        _leave_out(config, items, {item for item in items if _is_unchanged(config, item)})
 
 
 def _leave_out_passed(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -128,8 +131,21 @@ def _leave_out_passed(config: pytest.Config, items: list[pytest.Item]) -> None:
     if path is None or _is_quick(config) or not path.exists():
         return
     names = set(path.read_text().splitlines())
-    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in names])
-    items[:] = [item for item in items if item.nodeid not in names]
+    _leave_out(config, items, {item for item in items if item.nodeid in names})
+
+
+def _leave_out(config: pytest.Config, items: list[pytest.Item], unwanted: set[pytest.Item]) -> None:
+    config.hook.pytest_deselected(items=[item for item in items if item in unwanted])
+    items[:] = [item for item in items if item not in unwanted]
+
+
+def _is_unchanged(config: pytest.Config, item: pytest.Item) -> bool:
+    """Return whether a test is nightly, and what it tests is what the last nightly run tested."""
+    marker = item.get_closest_marker("nightly")
+    if marker is None or not is_slow(item):
+        return False
+    own = item.path.relative_to(config.rootpath).as_posix()
+    return not nightly.is_changed((own, *marker.args))
 
 
 def _passed_path() -> Path | None:

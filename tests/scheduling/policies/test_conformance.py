@@ -25,7 +25,7 @@ from swdual.scheduling.policy import Traits
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload.swf import read_swf
 
-pytestmark = pytest.mark.sample("values")
+pytestmark = [pytest.mark.sample("values"), pytest.mark.nightly("swdual/scheduling")]
 
 
 def rigid():
