@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from swdual.statistics.karlin_altschul import ROBINSON
 
-pytestmark = [pytest.mark.bench, pytest.mark.nightly("bench")]
+pytestmark = [pytest.mark.bench, pytest.mark.nightly("bench", "swdual")]
 
 FOLDER = Path(__file__).parent
 GOLDEN = FOLDER.parent / "tests" / "golden"

@@ -115,7 +115,7 @@ def test_scores_and_paths_are_the_oracles(backend, costs):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.nightly("swdual/alignment", "swdual/backends", "swdual/lanes")
+@pytest.mark.nightly("swdual")
 @pytest.mark.parametrize("seed", range(4))
 def test_scores_of_four_thousand_pairs_are_the_oracles(seed):
     assert check_scores("simd", seed + 10, 40, 25, longest=40) == 1000

@@ -33,7 +33,7 @@ def name_of(script):
 
 
 @pytest.mark.process
-@pytest.mark.nightly("docs/gallery")
+@pytest.mark.nightly("docs/gallery", "swdual")
 @pytest.mark.parametrize("script", SCRIPTS, ids=name_of)
 def test_a_script_runs_anywhere_and_leaves_nothing_behind(script, tmp_path):
     for package in ("matplotlib", "pandas", "pyarrow", "scipy"):

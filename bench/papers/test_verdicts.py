@@ -38,7 +38,7 @@ from _verdicts import (
 )
 from page import PAGE, PAPERS, README, kept, page, sentence
 
-pytestmark = [pytest.mark.bench, pytest.mark.nightly("bench/papers")]
+pytestmark = [pytest.mark.bench, pytest.mark.nightly("bench/papers", "swdual/scheduling")]
 
 RANDOM = np.random.default_rng(5)
 NOISE = RANDOM.normal(0, 1, 40)

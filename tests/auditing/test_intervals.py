@@ -68,7 +68,7 @@ def test_nothing_is_known_from_one_query():
 
 
 @pytest.mark.exhaustive
-@pytest.mark.nightly("swdual/auditing")
+@pytest.mark.nightly("swdual")
 @pytest.mark.parametrize("size", [{"sample": 4}, {"sample_pairs": 1_000}], ids=str)
 def test_intervals_of_a_sampled_audit_cover_the_full_count(adjusted, size):
     """A real table: all bins together, and each of them."""

@@ -24,7 +24,7 @@ from .alignment import (
 )
 from .smith_waterman import local_score
 
-pytestmark = [pytest.mark.exhaustive, pytest.mark.nightly("tests/oracles")]
+pytestmark = [pytest.mark.exhaustive, pytest.mark.nightly("tests/oracles", "tests/golden")]
 
 Problem = tuple[str, str, Score, int, int]
 

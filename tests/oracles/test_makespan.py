@@ -8,7 +8,7 @@ import pytest
 
 from .makespan import check, optimum, printed_greedy, printed_search
 
-pytestmark = [pytest.mark.exhaustive, pytest.mark.nightly("tests/oracles")]
+pytestmark = [pytest.mark.exhaustive, pytest.mark.nightly("tests/oracles", "tests/golden")]
 
 INF = math.inf
 TRAP = [2100] + 29 * [100], [950] + 29 * [44], 3, 1

@@ -21,7 +21,7 @@ from .scheduling import (
     validate,
 )
 
-pytestmark = [pytest.mark.exhaustive, pytest.mark.nightly("tests/oracles")]
+pytestmark = [pytest.mark.exhaustive, pytest.mark.nightly("tests/oracles", "tests/golden")]
 
 TRACES = Path(__file__).parents[2] / ".." / "shared" / "traces"
 """The traces of the Parallel Workloads Archive, which lie beside the project only."""

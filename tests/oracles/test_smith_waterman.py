@@ -10,7 +10,7 @@ import pytest
 
 from .smith_waterman import best_ungapped, local_score, local_score_gotoh
 
-pytestmark = [pytest.mark.exhaustive, pytest.mark.nightly("tests/oracles")]
+pytestmark = [pytest.mark.exhaustive, pytest.mark.nightly("tests/oracles", "tests/golden")]
 
 ALPHABET = "ACGTN"
 IntArray = npt.NDArray[np.int64]

@@ -154,7 +154,7 @@ def crowd(url, expected):
     return threads, outcomes
 
 
-@pytest.mark.nightly("swdual/server")
+@pytest.mark.nightly("swdual")
 def test_fifty_clients_that_come_and_go_get_the_right_bytes(folder, expected):
     with serving(folder) as server:
         threads, outcomes = crowd(server.url, expected)
@@ -269,7 +269,7 @@ def test_a_second_signal_answers_those_who_wait_and_ends_all(folder):
         assert server.errors.endswith("swdual: stopped\n")
 
 
-@pytest.mark.nightly("swdual/server")
+@pytest.mark.nightly("swdual")
 def test_the_memory_does_not_grow_with_the_requests(folder):
     def resident():
         text = httpx.get(f"{server.url}/metrics").text

@@ -1,10 +1,10 @@
 """A pytest plugin: where the time of a run goes.
 
 A run writes the seconds of its tests to the file ``SWDUAL_TEST_CLOCK``, if that is set, and prints
-those of each folder and of the dearest tests. Seconds of the CPU depend little on what else the
+those of each folder and of the slowest tests. Seconds of the CPU depend little on what else the
 machine does. They are those of the test's process and of the children that it waited for; the first
 test that needs a fixture or a kernel pays for it. The seconds in which Numba compiles in the test's
-process are told apart.
+process are in a column of their own.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pytest
 from numba.core import event
 
 HEADER = ("test", "CPU seconds", "seconds", "compiling")
-DEAREST = 50
+SLOWEST = 50
 """How many tests are printed."""
 
 
@@ -112,18 +112,18 @@ class _Table:
             self.memory[node.gateway.id] = node.workeroutput["memory"]
 
     def pytest_terminal_summary(self, terminalreporter):
-        """Write the file, and print what is dearest."""
-        dearest = sorted(self.tests.items(), key=lambda test: -test[1].cpu)
-        self.path.write_text("\n".join(_lines(HEADER, dearest)) + "\n")
+        """Write the file, and print folders and the slowest tests."""
+        slowest = sorted(self.tests.items(), key=lambda test: -test[1].cpu)
+        self.path.write_text("\n".join(_lines(HEADER, slowest)) + "\n")
         folders = defaultdict(lambda: NONE)
-        for name, seconds in dearest:
+        for name, seconds in slowest:
             folders[folder_of(name)] += seconds
         terminalreporter.section("where the time went")
         order = sorted(folders.items(), key=lambda folder: -folder[1].cpu)
         for row in _lines(("folder", *HEADER[1:]), order):
             terminalreporter.write_line(row)
         terminalreporter.write_line("")
-        for row in _lines(HEADER, dearest[:DEAREST]):
+        for row in _lines(HEADER, slowest[:SLOWEST]):
             terminalreporter.write_line(row)
         own = {"this process": _largest_memory()}
         for name, size in (self.memory or own).items():

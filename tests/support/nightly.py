@@ -15,25 +15,26 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "tests" / "nightly.json"
-LEFT_OUT = {"__pycache__", "results"}
-"""Folders that no digest depends on."""
+RESULTS = ROOT / "bench" / "results"
+"""What scripts wrote: no digest depends on it."""
 
 
 @cache
 def digest(path: str) -> str:
     """Return a digest of a file, or of all files of a folder, of the project."""
     whole = ROOT / path
-    files = [whole] if whole.is_file() else sorted(each for each in whole.rglob("*"))
+    files = [whole] if whole.is_file() else sorted(whole.rglob("*"))
     state = hashlib.sha256()
     for file in files:
-        name = file.relative_to(ROOT)
-        if file.is_file() and not LEFT_OUT & {*name.parts}:
+        if file.is_file() and "__pycache__" not in file.parts and RESULTS not in file.parents:
+            name = file.relative_to(ROOT)
             state.update(f"{name}\0{file.stat().st_size}\0".encode() + file.read_bytes())
     return state.hexdigest()[:16]
 
 
 @cache
 def kept() -> dict[str, str]:
+    """Return the digest of each path at the last nightly run."""
     return json.loads(KEPT.read_text()) if KEPT.exists() else {}
 
 
