@@ -11,10 +11,10 @@ from support.genes import random_genes, random_proteins
 import swdual
 from swdual.backend import Device
 from swdual.errors import InputError
-from swdual.master import cost, partition, scoring_stage
-from swdual.master.cost import CalibrationCache, calibrate, name_setting
-from swdual.master.worker import bind
-from swdual.prediction import preview
+from swdual.master import cost, partition, scoring_stage, worker
+from swdual.master.cost import CalibrationCache, CostModel, name_setting
+from swdual.master.worker import register
+from swdual.prediction import adjustment, preview
 from swdual.prediction.preview import FRAMESHIFT_RATIO, Preview, PreviewOptions
 from swdual.sequences.matrices import load
 from swdual.sequences.scoring import ScoringScheme
@@ -64,7 +64,7 @@ def test_cells_with_frameshifts_have_rates_of_their_own(monkeypatch, tmp_path):
 
     def measure(each):
         measured.append(each)
-        return cost.CostModel.from_dict({"gcups": 1 + bool(each.frameshift)})
+        return CostModel.from_dict({"gcups": 1 + bool(each.frameshift)})
 
     for each in (scheme, shifts, scheme, shifts):
         book = CalibrationCache(name_setting(each))
@@ -73,14 +73,21 @@ def test_cells_with_frameshifts_have_rates_of_their_own(monkeypatch, tmp_path):
     assert len(json.loads((tmp_path / "rates.json").read_text())[cost.machine()]) == 2
 
 
-def test_frameshifts_are_calibrated(monkeypatch):
-    """By a scorer with frameshifts; whatever the machine, their cells cost more."""
-    schemes = [ScoringScheme(load("BLOSUM62"), frameshift=shift) for shift in (0, 15)]
-    seconds = [  # the least of three: other processes may hold a measurement up
-        min(calibrate(partial(bind, Device("cpu"), scheme=each)).calibrated[4] for _ in range(3))
-        for each in schemes
-    ]
-    assert seconds[1] > 1.2 * seconds[0]
+def test_frameshifts_are_calibrated(monkeypatch, tmp_path):
+    """What a plan and a search measure is a scorer with frameshifts."""
+    monkeypatch.setattr(cost, "cache_folder", lambda: tmp_path)
+    schemes = []
+
+    def measure(scorer_of, *_):
+        schemes.append(scorer_of.keywords["scheme"])
+        return CostModel.from_dict({"gcups": 1})
+
+    for module in (preview, worker):
+        monkeypatch.setattr(module, "calibrate", measure)
+    Preview(GENES, PROTEINS, 2, 0, None, PreviewOptions(**BLASTX, frameshift=15))
+    scheme = ScoringScheme(load("BLOSUM62"), frameshift=14)
+    register([Device("cpu")], None, scheme, CalibrationCache(name_setting(scheme)))
+    assert [each.frameshift for each in schemes] == [15, 14]
 
 
 def test_gpus_have_no_frameshifts(monkeypatch):
@@ -93,19 +100,18 @@ def test_gpus_have_no_frameshifts(monkeypatch):
 
 @pytest.mark.parametrize("task", ["blastx", "tblastn"])
 @pytest.mark.parametrize("mode", [0, 2])
-def test_linking_takes_time(task, mode):
+def test_linking_takes_time(monkeypatch, task, mode):
     """By default; the candidates are those of the wider limit of E-values."""
     names = {"queries": GENES, "targets": PROTEINS}
     if task == "tblastn":
         names = {"queries": PROTEINS, "targets": GENES}
     options = {"task": task, "dbtype": "prot" if task == "blastx" else "nucl"}
     options |= {"comp_based_stats": mode, "evalue": 0.1}
+    # Measured seconds would be those of whatever else this machine does.
+    monkeypatch.setattr(adjustment, "measure_adjustment", lambda params: (1e-4, 1e-9))
+    monkeypatch.setattr(adjustment, "measure_tracing", lambda params: 1e-8)
     plain, linked = (
-        choose(
-            (preview_of(**names, **options, sum_stats=sums).adjustment for _ in range(3)),
-            key=lambda forecast: forecast.seconds,
-        )
-        for choose, sums in ((min, False), (max, None))  # other processes may hold one up
+        preview_of(**names, **options, sum_stats=sums).adjustment for sums in (False, None)
     )
     assert plain.action == "adjusting"
     assert linked.action == ("adjusting and linking" if mode else "linking")
