@@ -291,7 +291,7 @@ async def _read(job: Job, spool: Spool) -> AsyncGenerator[bytes]:
                 offset += len(data)
                 yield data
             elif not ended:
-                await job.wait()
+                await job.change.wait()
             elif job.problem is not None:
                 raise _Incomplete
             else:
@@ -321,7 +321,7 @@ async def _wait_for_result(job: Job, request: Request, *, whole: bool) -> None:
     gone = asyncio.ensure_future(watch())
     try:
         while not (job.has_ended or (job.size and not whole)):
-            change = asyncio.ensure_future(job.wait())
+            change = asyncio.ensure_future(job.change.wait())
             await asyncio.wait((change, gone), return_when=asyncio.FIRST_COMPLETED)
             change.cancel()
             if gone.done():

@@ -30,24 +30,24 @@ async def tell_progress(
         Returns its state as a JSON object.
     """
     while True:
-        ended = job.has_ended
+        change, ended = job.change, job.has_ended
         data = json.dumps(describe(job), separators=(",", ":"))
         yield f"event: {job.state}\ndata: {data}\n\n".encode()
         if ended:
             return
-        if not await _wait(job, QUIET_SECONDS):
+        if not await _wait(change, QUIET_SECONDS):
             yield b": \n\n"
         with suppress(TimeoutError):
             async with asyncio.timeout(MIN_SECONDS):
                 while not job.has_ended:
-                    await job.wait()
+                    await job.change.wait()
 
 
-async def _wait(job: Job, seconds: float) -> bool:
-    """Return whether a job changes within a time."""
+async def _wait(change: asyncio.Event, seconds: float) -> bool:
+    """Return whether something changes within a time."""
     try:
         async with asyncio.timeout(seconds):
-            await job.wait()
+            await change.wait()
     except TimeoutError:
         return False
     return True

@@ -92,7 +92,7 @@ class Job:
         self._started = 0.0
         self._stop: Problem | None = None
         self._loop = asyncio.get_running_loop()
-        self._change = asyncio.Event()
+        self.change = asyncio.Event()  # the next change sets it: take it, then look at the state
         self._notified = 0.0
         self._path = ""
 
@@ -132,13 +132,9 @@ class Job:
             "problem": None if self.problem is None else self.problem.to_dict(),
         }
 
-    async def wait(self) -> None:
-        """Wait until something changes."""
-        await self._change.wait()
-
     def notify(self) -> None:
         """Wake those who wait."""
-        change, self._change = self._change, asyncio.Event()
+        change, self.change = self.change, asyncio.Event()
         change.set()
 
     def stop(self, problem: Problem) -> None:
