@@ -52,6 +52,7 @@ def _own_folders() -> Path:
     others = filter(None, [os.environ.get("PYTHONPATH")])
     os.environ["PYTHONPATH"] = os.pathsep.join([os.path.dirname(__file__), *others])
     home, cache = folder / "home", os.environ.get("SWDUAL_TEST_CACHE", folder / "cache")
+    os.environ["SWDUAL_TEST_CACHE"] = os.fspath(cache)  # for runs of pytest that a test starts
     home.mkdir()
     os.environ["HOME"] = os.fspath(home)
     os.environ["SWDUAL_CACHE_DIR"] = os.fspath(cache)

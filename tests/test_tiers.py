@@ -173,6 +173,46 @@ def test_nightly_tests_of_what_has_not_changed_can_be_left_out(run, tmp_path):
     assert run("-n0", "-m", "")[0] == ALL | more | {"test_of_old_files"}
 
 
+def test_what_took_long_is_slow_or_nightly(run, tmp_path):
+    """Also without a marker; of a property, the further examples may be nightly alone."""
+    with (tmp_path / "tests" / "test_some.py").open("a") as file:
+        file.write(MORE)
+    kept = {"test_quick": "slow", "test_product[3-1]": "nightly", "test_property": "examples"}
+    with (tmp_path / "conftest.py").open("a") as file:
+        file.write(
+            "from support import nightly\n"
+            f"kept = {{'tests/test_some.py::' + name: tier for name, tier in {kept}.items()}}\n"
+            "nightly.tiers = lambda: kept\nnightly.is_changed = lambda paths: False\n"
+        )
+    quick = {"test_smoke[first]", "test_product[4-2]", "test_property", "test_seeds"}
+    assert run("-n0", SWDUAL_TEST_NIGHTLY="changed")[0] == quick
+    names = ALL | {"test_property", "test_seeds"}
+    assert run("-n0", "-m", "")[0] == names
+    left_out = {"test_product[3-1]", "test_property"}
+    assert run("-n0", "-m", "", SWDUAL_TEST_NIGHTLY="changed")[0] == names - left_out
+
+
+def test_the_tier_of_a_test_is_chosen_by_its_time():
+    """Who is near a limit stays; a test keeps a quick case if one is fast enough."""
+    seconds = {"f::a": 0.1, "f::b[1]": 0.4, "f::b[2]": 0.45, "f::c": 0.9, "f::d": 0.1}
+    more = {"f::a": 0.3, "f::d": 0.8}
+    tiers = {"f::b[2]": "slow", "f::c": "nightly", "f::d": "examples"}
+    assert nightly.choose_tiers(seconds, more, {}) == tiers
+    faster = {"f::a": 0.3, "f::b[1]": 0.1, "f::b[2]": 0.12, "f::c": 0.4, "f::d": 0.1}
+    assert nightly.choose_tiers(faster, {"f::d": 0.4}, tiers) == tiers
+    fast = {"f::b[1]": 0.01, "f::b[2]": 0.09, "f::c": 0.3, "f::d": 0.1}
+    assert nightly.choose_tiers(fast, {"f::d": 0.3}, tiers) == {"f::c": "slow"}
+
+
+def test_a_test_that_hangs_fails_and_is_named(run, tmp_path):
+    """The others run all the same."""
+    with (tmp_path / "tests" / "test_some.py").open("a") as file:
+        file.write("\ndef test_hangs():\n    import threading\n    threading.Event().wait()\n")
+    names, printed = run("-n1", "-o", "faulthandler_timeout=2", code=1)
+    assert names == QUICK
+    assert "crashed while running 'tests/test_some.py::test_hangs'" in printed
+
+
 def test_a_folder_has_changed_if_any_file_has(tmp_path, monkeypatch):
     """Its text, its name, or whether it is there; compiled Python does not count."""
     monkeypatch.setattr(nightly, "ROOT", tmp_path)
@@ -206,8 +246,8 @@ def test_a_folder_has_changed_if_any_file_has(tmp_path, monkeypatch):
 
 def test_what_is_kept_of_the_last_nightly_run_is_of_nightly_tests():
     """Each path is there."""
-    assert {*nightly.kept()} <= nightly.marked_paths()
-    assert all((ROOT / path).exists() for path in nightly.marked_paths())
+    assert {*nightly.kept()} <= nightly.all_paths()
+    assert all((ROOT / path).exists() for path in nightly.all_paths())
 
 
 def test_a_sample_covers_values_or_pairs():

@@ -1,8 +1,19 @@
-"""Which nightly tests a change needs: those of the folders and files that it touches.
+"""Which tests are slow, and which of them a change needs.
 
-A test with the marker ``nightly(paths)`` is left out where ``SWDUAL_TEST_NIGHTLY=changed`` is set,
-unless a file in these paths, or its own, is another one than in the last run of ``.ci/nightly``.
-That run keeps digests in ``tests/nightly.json``: ``python tests/support/nightly.py`` writes them.
+Two files say so, which ``.ci/nightly`` writes after all tests have passed
+(``python tests/support/nightly.py QUICK SLOW`` with the two tables of `support.clock`):
+
+``tests/slow.tsv``
+    The tests that took long, each with its tier. `slow`: it is not among the quick tests.
+    `nightly`: only changes of what it depends on need it. `examples`: it is quick, but so many
+    random examples as ``pytest -m ""`` tries are nightly.
+``tests/nightly.json``
+    Digests of the files and folders that nightly tests depend on.
+
+Where ``SWDUAL_TEST_NIGHTLY=changed`` is set, a nightly test is left out unless its own file, or one
+that it depends on, has another digest than in the last run of ``.ci/nightly``. A test depends on
+the folder of the package that its own folder is named after (`DEPENDS` names the exceptions), or on
+what its marker ``nightly(paths)`` names.
 """
 
 from __future__ import annotations
@@ -10,13 +21,54 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import sys
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "tests" / "nightly.json"
+SLOW = ROOT / "tests" / "slow.tsv"
 RESULTS = ROOT / "bench" / "results"
 """What scripts wrote: no digest depends on it."""
+
+SLOW_SECONDS, NIGHTLY_SECONDS = 0.2, 0.7
+"""A test that takes longer, of the CPU or of the clock, is slow, or nightly."""
+
+ONLY_SECONDS = 0.5
+"""The fastest case of a test is quick if it takes less than this."""
+
+STEADY = 0.5
+"""A test leaves its tier if it takes less than this part of the limit."""
+
+DEPENDS = {
+    "swdual": (),
+    "bench": ("bench",),
+    "tests/fuzz": ("tests/fuzz", "swdual/io"),
+    "tests/kernels": ("tests/kernels", "kernels", "swdual/backends/cuda"),
+    "tests/oracles": ("tests/oracles", "tests/golden"),
+    "tests/report": ("swdual/report", "swdual/auditing"),
+    "tests/test_clock.py": ("tests/support",),
+    "tests/test_frameshift.py": ("swdual/alignment", "swdual/lanes"),
+    "tests/test_notebook.py": ("swdual/results",),
+    "tests/test_packages.py": ("docs/packages", "pyproject.toml"),
+    "tests/test_pages.py": ("swdual/report", "tests/test_pages.py"),
+    "tests/test_tiers.py": ("tests/support",),
+    "tests/test_translated.py": ("swdual/alignment", "swdual/composition", "swdual/statistics"),
+}
+"""What tests depend on, besides their own file; others of ``tests/`` itself on all of swdual."""
+
+
+def depends(file: str) -> tuple[str, ...]:
+    """Return the files and folders that the tests in a file depend on, besides the file.
+
+    >>> depends("tests/master/test_merge.py"), depends("tests/test_site.py")
+    (('swdual/master',), ('swdual',))
+    """
+    parts = file.split("/")
+    for place in ("/".join(parts[:2]), parts[0]):
+        if place in DEPENDS:
+            return DEPENDS[place]
+    return (f"swdual/{parts[1]}" if len(parts) > 2 else "swdual",)
 
 
 @cache
@@ -43,6 +95,54 @@ def is_changed(paths: tuple[str, ...]) -> bool:
     return any(kept().get(path) != digest(path) for path in paths)
 
 
+@cache
+def tiers() -> dict[str, str]:
+    """Return the tier of each test that took long in the last nightly run."""
+    rows = SLOW.read_text().splitlines() if SLOW.exists() else []
+    return dict(row.split("\t") for row in rows)
+
+
+def choose_tiers(
+    seconds: dict[str, float], more: dict[str, float], before: dict[str, str]
+) -> dict[str, str]:
+    """Return the tier of each test that is not quick.
+
+    Parameters
+    ----------
+    seconds
+        What each test takes, if it is quick with few random examples.
+    more
+        What each quick test takes with as many examples as ``pytest -m ""`` tries.
+    before
+        The tiers so far. A test that is near a limit keeps its own, so that no two runs differ.
+    """
+    fastest: dict[str, str] = {}
+    for test, took in seconds.items():
+        name = test.partition("[")[0]
+        if name not in fastest or took < seconds[fastest[name]]:
+            fastest[name] = test
+
+    def is_longer(took: float, limit: float, *kept: str) -> bool:
+        return took > (limit * STEADY if before.get(test) in kept else limit)
+
+    found = {}
+    for test, took in seconds.items():
+        is_fastest = fastest[test.partition("[")[0]] == test
+        if is_longer(took, NIGHTLY_SECONDS, "nightly"):
+            found[test] = "nightly"
+        elif is_longer(took, ONLY_SECONDS if is_fastest else SLOW_SECONDS, "nightly", "slow"):
+            found[test] = "slow"
+        elif is_longer(more.get(test, 0.0), NIGHTLY_SECONDS, "examples"):
+            found[test] = "examples"
+    return found
+
+
+def read_seconds(table: Path) -> dict[str, float]:
+    """Return the longer of the two times of each test in a table of `support.clock`."""
+    rows = (row.split("\t") for row in table.read_text().splitlines()[1:])
+    return {test: max(float(cpu), float(wall)) for test, cpu, wall, *_ in rows}
+
+
 def marked_paths() -> set[str]:
     """Return the paths that markers name, and the files of tests with such markers."""
     found = set()
@@ -54,6 +154,16 @@ def marked_paths() -> set[str]:
     return found
 
 
+def all_paths() -> set[str]:
+    """Return the paths that nightly tests depend on."""
+    files = {test.partition("::")[0] for test, tier in tiers().items() if tier != "slow"}
+    return marked_paths().union(files, *map(depends, files))
+
+
 if __name__ == "__main__":
-    digests = {path: digest(path) for path in sorted(marked_paths())}
+    few, more = (read_seconds(Path(table)) for table in sys.argv[1:])
+    chosen = choose_tiers({**more, **few}, more, tiers())
+    SLOW.write_text("".join(f"{test}\t{tier}\n" for test, tier in sorted(chosen.items())))
+    tiers.cache_clear()
+    digests = {path: digest(path) for path in sorted(all_paths())}
     KEPT.write_text(json.dumps(digests, indent=1) + "\n")

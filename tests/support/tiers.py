@@ -1,9 +1,10 @@
 """A pytest plugin: which tests a run takes.
 
 ``pytest`` alone runs the quick tests. Slow tests have the marker of a tier: `cluster`, `process`,
-`fuzz`, `bench` or `exhaustive`. They run with ``pytest -m ""``, and where the command line names
-their file or folder. A smoke test of each tier runs in any case. `support/nightly.py` says which
-slow tests `.ci/run` leaves out.
+`fuzz`, `bench` or `exhaustive`; `slow` are those that took long in the last nightly run
+(`support/nightly.py`). They run with ``pytest -m ""``, and where the command line names their
+file or folder. A smoke test of each tier runs in any case. ``.ci/run`` leaves those nightly tests
+out that a change does not need.
 
 A test with many cases has the marker ``sample(keep)``: the quick tests are a sample of its cases.
 The other cases are in the tier `exhaustive`. In the same way, ``smoke(keep)`` limits the smoke test
@@ -25,7 +26,7 @@ import pytest
 from hypothesis import settings
 from support import nightly, properties
 
-TIERS = ("cluster", "process", "fuzz", "bench", "exhaustive")
+TIERS = ("cluster", "process", "fuzz", "bench", "exhaustive", "slow")
 SIZES = {"values": 1, "pairs": 2}
 """How many parameters are combined in each kind of sample."""
 
@@ -120,8 +121,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             for case in (cases[index] for index in set(range(len(cases))) - chosen):
                 case.add_marker("exhaustive")
                 case.own_markers = [mark for mark in case.own_markers if mark.name != "smoke"]
+    for item in items:
+        if nightly.tiers().get(item.nodeid) in ("slow", "nightly"):
+            item.add_marker("slow")
     _leave_out_passed(config, items)
-    if os.environ.get("SWDUAL_TEST_NIGHTLY") == "changed":
+    if os.environ.get("SWDUAL_TEST_NIGHTLY") == "changed" and not _is_quick(config):
         _leave_out(config, items, {item for item in items if _is_unchanged(config, item)})
 
 
@@ -142,10 +146,11 @@ def _leave_out(config: pytest.Config, items: list[pytest.Item], unwanted: set[py
 def _is_unchanged(config: pytest.Config, item: pytest.Item) -> bool:
     """Return whether a test is nightly, and what it tests is what the last nightly run tested."""
     marker = item.get_closest_marker("nightly")
-    if marker is None or not is_slow(item):
+    is_marked = marker is not None and is_slow(item)
+    if not is_marked and nightly.tiers().get(item.nodeid) not in ("nightly", "examples"):
         return False
     own = item.path.relative_to(config.rootpath).as_posix()
-    return not nightly.is_changed((own, *marker.args))
+    return not nightly.is_changed((own, *(nightly.depends(own) if marker is None else marker.args)))
 
 
 def _passed_path() -> Path | None:
