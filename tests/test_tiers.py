@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from itertools import product
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import settings
 from support import nightly
 from support.properties import PERCENT, examples, seeds
-from support.tiers import TIERS, sample
+from support.tiers import TIERS, is_quick, sample
 
 ROOT = Path(__file__).parents[1]
 
@@ -248,6 +249,43 @@ def test_what_is_kept_of_the_last_nightly_run_is_of_nightly_tests():
     """Each path is there."""
     assert {*nightly.kept()} <= nightly.all_paths()
     assert all((ROOT / path).exists() for path in nightly.all_paths())
+
+
+@pytest.mark.parametrize(
+    ("file", "words", "parts"),
+    [
+        ("README.md", r"and runs them \((\d+) minutes", slice(2, 3)),
+        ("CONTRIBUTING.md", r"what matters for most changes, in (\d+) minutes", slice(2, 3)),
+        ("CONTRIBUTING.md", r"`.ci/nightly` takes (\d+) minutes", slice(None)),
+    ],
+)
+def test_the_times_in_texts_are_those_of_the_last_nightly_run(file, words, parts):
+    """On two cores, within a quarter."""
+    rows = (ROOT / "tests" / "parts.tsv").read_text().splitlines()
+    seconds = [float(row.split("\t")[1]) for row in rows]
+    (told,) = re.findall(words, (ROOT / file).read_text())
+    assert int(told) == pytest.approx(sum(seconds[parts]) / 60, rel=0.25)
+
+
+def rules():
+    """Yield the rules of tests/README.md, each with the names of its two tests."""
+    for line in (ROOT / "tests" / "README.md").read_text().splitlines():
+        cells = [cell.strip(" `") for cell in line.strip("|").split("|")]
+        if len(cells) == 3 and "::" in cells[1]:
+            yield cells
+
+
+def test_each_rule_has_a_quick_test_and_a_thorough_one(request):
+    """The thorough one is there; so is the quick one, which is among the quick tests."""
+    found = [*rules()]
+    assert len(found) > 10
+    for _, *tests in found:
+        for test in tests:
+            file, _, name = test.partition("::")
+            assert f"def {name}(" in (ROOT / "tests" / file).read_text(), test
+    if is_quick(request.config) and not request.config.option.keyword:
+        collected = {item.nodeid.partition("[")[0] for item in request.session.items}
+        assert {f"tests/{quick}" for _, quick, _ in found} <= collected
 
 
 def test_a_sample_covers_values_or_pairs():

@@ -82,7 +82,7 @@ def _tier_of(item: pytest.Item) -> str | None:
     return next((tier for tier in TIERS if item.get_closest_marker(tier)), None)
 
 
-def _is_quick(config: pytest.Config) -> bool:
+def is_quick(config: pytest.Config) -> bool:
     """Return whether the run is of the quick tests: the expression is the one of pyproject.toml."""
     return config.option.markexpr in config.getini("addopts")
 
@@ -97,10 +97,10 @@ def _names_a_part(config: pytest.Config) -> bool:
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     """Choose the tests and, for properties, the number of examples."""
-    if _is_quick(config) and _names_a_part(config):
+    if is_quick(config) and _names_a_part(config):
         config.option.markexpr = ""
     if not config.getoption("--hypothesis-profile", default=None):
-        settings.load_profile("quick" if _is_quick(config) else "ci")
+        settings.load_profile("quick" if is_quick(config) else "ci")
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -125,14 +125,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         if nightly.tiers().get(item.nodeid) in ("slow", "nightly"):
             item.add_marker("slow")
     _leave_out_passed(config, items)
-    if os.environ.get("SWDUAL_TEST_NIGHTLY") == "changed" and not _is_quick(config):
+    if os.environ.get("SWDUAL_TEST_NIGHTLY") == "changed" and not is_quick(config):
         _leave_out(config, items, {item for item in items if _is_unchanged(config, item)})
 
 
 def _leave_out_passed(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave out the tests that passed in a run of the quick tests."""
     path = _passed_path()
-    if path is None or _is_quick(config) or not path.exists():
+    if path is None or is_quick(config) or not path.exists():
         return
     names = set(path.read_text().splitlines())
     _leave_out(config, items, {item for item in items if item.nodeid in names})
@@ -179,7 +179,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
     """Tell the first process the count; each worker has seen all tests. Write what passed."""
     if hasattr(session.config, "workerinput"):
         session.config.workeroutput["left_out"] = _left_out.count
-    elif _passed_path() is not None and _is_quick(session.config):
+    elif _passed_path() is not None and is_quick(session.config):
         _passed_path().write_text("".join(f"{name}\n" for name in sorted(_passed)))
 
 
@@ -191,7 +191,7 @@ def pytest_testnodedown(node) -> None:
 
 def pytest_terminal_summary(terminalreporter, config: pytest.Config) -> None:
     """Say how many tests were left out, and how to run them."""
-    if _left_out.count and _is_quick(config):
+    if _left_out.count and is_quick(config):
         terminalreporter.write_line(
             f"{_left_out.count:,} slow tests were not run. All tests: pytest -m ''. "
             "All tests of a file or folder: pytest PATH."
