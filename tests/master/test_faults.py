@@ -128,6 +128,7 @@ def same(tmp_path, alone):
 # Any workers, any planner.
 
 
+@pytest.mark.smoke(5)
 @pytest.mark.case(number=20)
 @pytest.mark.parametrize("crew_name", CREWS)
 @pytest.mark.parametrize("planner", PLANNERS)
