@@ -6,8 +6,8 @@
     Databases of other programs, as records.
 ``makedb``
     From these records to a database file.
-``build``, ``memory``, ``_gather``
-    Sorts records by length and cuts them into blocks; in how much memory; its kernels.
+``build``, ``memory``, ``hashes``
+    Sorts records by length and cuts them into blocks; in how much memory; hashes of identifiers.
 ``masks``, ``_masks``, ``interval_cache``
     Finds masked letters while a database is built, or when it is searched; its kernels.
 ``taxids``, ``_taxids``

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.database._gather import FNV_BASIS, FNV_PRIME, SPACE
+from swdual.database.hashes import FNV_BASIS, FNV_PRIME, SPACE
 from swdual.runtime.jit import kernel
 
 _DOT, _BAR = ord("."), ord("|")
@@ -24,7 +24,7 @@ def find_hashes(
     headers, ends
         Header lines end to end, and where each ends.
     wanted
-        Hashes as `hash_identifiers` writes them, ascending.
+        Hashes as `hash_identifiers` returns them, ascending.
 
     Returns
     -------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.database._gather import FNV_BASIS, FNV_PRIME, SPACE
+from swdual.database.hashes import FNV_BASIS, FNV_PRIME, SPACE
 from swdual.runtime.native import native
 
 NEWLINE, BAR, DOT, EQUALS, ZERO = ord("\n"), ord("|"), ord("."), ord("="), ord("0")

@@ -18,6 +18,7 @@ from typing import IO
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.database.hashes import hash_identifiers
 from swdual.database.layout import (
     BLOCK_BYTES,
     GUARD_BYTES,
@@ -34,6 +35,7 @@ from swdual.database.writing import (
     SectionWriter,
     ShardAssigner,
     SortedTargets,
+    gather,
     pad_lengths,
     write_block,
 )
@@ -184,17 +186,14 @@ class _Names:
         self._count = 0
 
     def add(self, batch: Batch) -> None:
-        from swdual.database._gather import hash_identifiers
-
         ends = batch.header_ends
         starts = self._end + np.concatenate(([0], ends[:-1]))
         self._offsets.write(starts.astype("<u8").tobytes())
         self._names.write(batch.headers)
         self._end += int(ends[-1])
         if self._count < self._checked:
-            hashes = np.empty(len(ends), np.uint64)
-            hash_identifiers(np.frombuffer(batch.headers, np.uint8), ends, hashes)
-            self._hashes.append(hashes)
+            headers = np.frombuffer(batch.headers, np.uint8)
+            self._hashes.append(hash_identifiers(headers, ends))
         self._count += len(ends)
 
     def write(self, sections: SectionWriter, title: str) -> None:
@@ -249,31 +248,28 @@ class _Run:
 
         The codes of a block are overwritten by those of the next but one.
         """
-        from swdual.database._gather import gather
-
         lengths = np.concatenate(self._lengths)
-        words = pad_lengths(lengths) // ALIGNMENT
-        starts = np.cumsum(words) - words
+        sizes = pad_lengths(lengths)
+        starts = np.cumsum(sizes) - sizes
         order = np.argsort(-lengths, kind="stable")
-        ends = np.cumsum(words[order])
-        source = self._codes[: len(self._codes) // ALIGNMENT * ALIGNMENT].view(np.complex128)
-        room = min(int(ends[-1]) * ALIGNMENT, BLOCK_BYTES) + GUARD_BYTES
+        ends = np.cumsum(sizes[order])
+        room = min(int(ends[-1]), BLOCK_BYTES) + GUARD_BYTES
         buffers = cycle([np.empty(room, np.uint8) for _ in range(BUFFERS)])
         first = 0
         for number in count():
             if first == len(order):
                 return
             used = int(ends[first - 1]) if first else 0
-            limit = block_bytes(number, used * ALIGNMENT) // ALIGNMENT
+            limit = block_bytes(number, used)
             last = int(np.searchsorted(ends, used + limit, side="right"))
             chosen = order[first : max(last, first + 1)]
             first += len(chosen)
-            size = int(words[chosen].sum()) * ALIGNMENT
+            size = int(sizes[chosen].sum())
             buffer = next(buffers)
             if len(buffer) < size + GUARD_BYTES:  # one target that is longer than a block
                 buffer = np.empty(size + GUARD_BYTES, np.uint8)
             residues = buffer[: size + GUARD_BYTES]
-            gather(source, starts[chosen], words[chosen], residues[:size].view(np.complex128))
+            gather(self._codes, starts[chosen], sizes[chosen], residues)
             residues[size:] = PAD
             yield SortedTargets(lengths[chosen], chosen + self.first_ordinal, residues)
 

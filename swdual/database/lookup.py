@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.database.hashes import hash_identifiers
 from swdual.errors import UnknownIdentifier
 from swdual.io.text import TITLE_SEPARATOR, nearest, quote
 from swdual.sequences.sequence import decode_header, identifiers, split_headers
@@ -215,12 +216,10 @@ def _by_bytes(words: list[str], names: Names) -> Iterator[tuple[int, str]]:
 def _by_hash(words: list[str], names: Names) -> Iterator[tuple[int, str]]:
     """Yield each record with a part of its identifier whose hash is that of a word."""
     from swdual.database._find import find_hashes
-    from swdual.database._gather import hash_identifiers
 
     needles = [(needle, word) for word in words for needle in _encodings(word)]
     text = np.frombuffer(b"".join(needle for needle, _ in needles), np.uint8)
-    hashes = np.empty(len(needles), np.uint64)
-    hash_identifiers(text, np.cumsum([len(needle) for needle, _ in needles]), hashes)
+    hashes = hash_identifiers(text, np.cumsum([len(needle) for needle, _ in needles]))
     order = np.argsort(hashes, kind="stable")
     for first, stop in names.chunks():
         starts, headers = _chunk(names, first, stop)

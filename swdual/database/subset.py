@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from swdual.database.database import Block, Database
 from swdual.database.layout import GUARD_BYTES, BlockInfo, Section
 from swdual.database.lookup import Matches
-from swdual.database.writing import pad_lengths
+from swdual.database.writing import gather, pad_lengths
 from swdual.errors import InputError
 from swdual.sequences.alphabet import ALIGNMENT, PAD
 
@@ -204,20 +204,17 @@ class Subset(Database):
 
     def targets(self, number: int, first: int, last: int) -> Block:
         """Return some targets as they are scored, one behind the other: see `Database.targets`."""
-        from swdual.database._gather import gather
-
         kept = self._find_kept(number)[first:last]
         whole = self.whole.targets(self.selection.numbers[number], int(kept[0]), int(kept[-1]) + 1)
         within = kept - kept[0]
         starts, lengths = whole.starts[within], whole.lengths[within]
-        counts = pad_lengths(lengths.astype(np.int64)) // ALIGNMENT
-        room = int(counts.sum()) * ALIGNMENT
+        sizes = pad_lengths(lengths.astype(np.int64))
+        room = int(sizes.sum())
         residues = np.empty(room + GUARD_BYTES, np.uint8)
         residues[room:] = PAD
-        words = whole.residues[: len(whole.residues) // ALIGNMENT * ALIGNMENT].view(np.complex128)
-        gather(words, starts.astype(np.int64), counts, residues[:room].view(np.complex128))
+        gather(whole.residues, starts.astype(np.int64) * ALIGNMENT, sizes, residues)
         ordinals = self.block_ordinals(number)[first:last].view(np.uint64)
-        packed = (np.cumsum(counts) - counts).astype(np.uint32)
+        packed = ((np.cumsum(sizes) - sizes) // ALIGNMENT).astype(np.uint32)
         before = self.manifest.blocks[number].first + first
         return Block(before, residues, packed, lengths, ordinals)
 

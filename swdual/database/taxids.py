@@ -215,8 +215,9 @@ def read_header_taxids(batch: Batch) -> Taxids:
 
     headers = np.frombuffer(batch.headers, np.uint8)
     ends, records = split_headers(headers, batch.header_ends)
-    found = np.empty(len(ends), np.uint32)
-    read_organisms(headers, ends, found)
+    found = np.zeros(len(ends), np.uint32)
+    if b"OX=" in batch.headers or b"TaxID=" in batch.headers:
+        read_organisms(headers, ends, found)
     return Taxids.of(records, found, len(batch.header_ends))
 
 
