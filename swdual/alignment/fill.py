@@ -179,7 +179,7 @@ class Filler:
         striped = StripedQuery.of(query, score_width, lanes)
         scratch = [allocate_aligned(length, kind) for length in (size, size, lanes)]
         numbers = zero, score_width.first_gap, score_width.next_gap
-        fill = target_kernel(score_width.bits, lanes, striped.source, 1)
+        fill = target_kernel(score_width.bits, lanes)
         first, score, end = np.zeros(1, np.int64), np.empty(1, np.int32), np.empty(3, np.int64)
         for k in chosen.tolist():
             progress(0)
@@ -191,16 +191,18 @@ class Filler:
                 continue
             kept_rows, kept_columns = self._allocate_lines(row_size, column_size, kind)
             goal = int(scores[k]) + zero
+            tables = score_width.target_tables(np.array([k]))
             fill(
                 target,
                 first,
                 np.array([len(target)]),
                 first,
                 striped.rows,
-                score_width.target_tables(np.array([k])),
+                tables,
                 score_width.table_rows,
                 (*numbers, goal - 1),
-                striped.profile,
+                striped.scores(tables),
+                striped.steps,
                 *scratch,
                 score,
                 tile,

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.lanes.registers import COLUMNS
-from swdual.lanes.score_widths import FRAMESHIFT, MATRIX_WITH_OFFSETS, PER_TARGET, PROFILE
+from swdual.lanes.score_widths import FRAMESHIFT, MATRIX, MATRIX_WITH_OFFSETS, PROFILE
 from swdual.runtime.native import native_family
 
 
@@ -29,8 +29,8 @@ def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
     lanes
         Scores in a vector; their bytes are one register or two.
     source
-        Where scores come from: `MATRIX`, `PER_TARGET`, `PROFILE`, `FRAMESHIFT` or
-        `MATRIX_WITH_OFFSETS`.
+        Where scores come from: `MATRIX`, `PROFILE`, `FRAMESHIFT` or `MATRIX_WITH_OFFSETS`. With
+        `MATRIX` and more than 8 bits, targets may also have a matrix each.
     """
     from swdual.lanes.cell import (
         go_down,
@@ -88,8 +88,8 @@ def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
         low, high
             Score tables: see `ScoreWidth`. Not used if scores are per target.
         target_tables, table_rows, first_targets, next_targets
-            See `ScoreWidth`, and `Pack` for the order of targets in lanes. Used only if scores are
-            per target.
+            See `ScoreWidth`, and `Pack` for the order of targets in lanes, which is empty unless
+            scores are per target.
         scales
             What stands for score 0, the first and each further gap residue's cost, the limit, the
             cost of a frameshift, and the rows after which offsets begin anew.
@@ -102,6 +102,7 @@ def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
             (targets,) receives the scores; -1 where a score is above the limit.
         """
         zero_number, gx_number, ge_number, limit, shift_number, rows = scales
+        per_target = len(first_targets) > 0
         zero = splat(zero_number, BITS, LANES)
         gx = splat(gx_number, BITS, LANES)
         ge = splat(ge_number, BITS, LANES)
@@ -133,10 +134,10 @@ def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
             fresh = True
             for lane in range(LANES):
                 lane_reset[lane] = -1
-                if source == PER_TARGET:
+                if per_target:
                     lane_targets[lane] = first_targets[batch * LANES + lane]
             for group in range(start, batch_starts[batch + 1]):
-                if source == PER_TARGET:
+                if source == MATRIX and BITS > 8 and per_target:
                     set_profile_per_target(
                         profile,
                         target_tables,
@@ -232,7 +233,7 @@ def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
                         out[event_targets[event]] = score
                         lane_best[lane] = zero_number
                         lane_reset[lane] = -1
-                        if source == PER_TARGET:
+                        if per_target:
                             lane_targets[lane] = next_targets[event]
                         event += 1
                     best = load(lane_best, 0, LANES)

@@ -26,41 +26,47 @@ from swdual.lanes.score_widths import PER_TARGET, ScoreWidth, allocate_aligned
 from swdual.runtime.native import native_family
 from swdual.sequences.alphabet import CODES, PAD
 
-ONE_PROFILE, TABLES, STRIPED_TABLES = 0, 1, 2
-"""Where the kernel's scores come from: from one profile for all targets, from a table for each
-target, whose rows are looked up first, or from a table for each in which the rows stand in striped
-order already.
-"""
-
 
 class StripedQuery(NamedTuple):
-    """A query as `target_kernel` reads it.
+    """A query, and where `target_kernel` finds the scores of its rows with a letter.
+
+    They come from one profile for all targets; from a table for each target, whose rows are looked
+    up first and written into the profile; or from a table for each in which the rows stand in
+    striped order already.
 
     Parameters
     ----------
-    source
-        `ONE_PROFILE`, `TABLES` or `STRIPED_TABLES`.
     rows
         What `stripe_query` returned; nothing if the rows are not looked up.
     profile
-        What `stripe_profile` returned; work space, or nothing, if scores are per target.
+        What `stripe_profile` returned; work space if rows are looked up; None if the scores are
+        read from the tables of targets.
+    steps
+        Numbers from the scores of a target, and of a letter, to those of the next.
     """
 
-    source: int
     rows: NDArray[np.int64]
-    profile: NDArray[np.signedinteger]
+    profile: NDArray[np.signedinteger] | None
+    steps: tuple[int, int]
 
     @classmethod
     def of(cls, query: NDArray[np.int64], score_width: ScoreWidth, lanes: int) -> StripedQuery:
-        """Return the rows of a query's residues in the score tables, in striped order."""
+        """Return a query in striped order."""
         nothing = np.empty(0, np.int64)
         if score_width.source != PER_TARGET:
-            return cls(ONE_PROFILE, nothing, stripe_profile(query, score_width, lanes))
-        rows = stripe_query(query, lanes, score_width.table_rows - 1)
-        real = rows < score_width.table_rows - 1
+            profile = stripe_profile(query, score_width, lanes)
+            return cls(nothing, profile, (0, len(profile) // CODES))
+        size = score_width.table_rows
+        rows = stripe_query(query, lanes, size - 1)
+        real = rows < size - 1
         if score_width.is_profile_per_target and np.array_equal(rows[real], np.flatnonzero(real)):
-            return cls(STRIPED_TABLES, nothing, np.empty(0, score_width.kind))
-        return cls(TABLES, rows, allocate_aligned(CODES * len(rows), score_width.kind))
+            return cls(nothing, None, (CODES * size, size))
+        profile = allocate_aligned(CODES * len(rows), score_width.kind)
+        return cls(rows, profile, (0, len(rows)))
+
+    def scores(self, target_tables: NDArray[np.signedinteger]) -> NDArray[np.signedinteger]:
+        """Return what the kernel reads scores from, with these tables of targets."""
+        return target_tables if self.profile is None else self.profile
 
 
 def number_striped(rows: int, lanes: int) -> NDArray[np.int64]:
@@ -134,7 +140,7 @@ def stripe_profile(
 
 
 @native_family
-def target_kernel(bits: int, lanes: int, source: int, keep: int = 0) -> Callable[..., None]:
+def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
     """Return the kernel for one score width.
 
     Parameters
@@ -143,10 +149,6 @@ def target_kernel(bits: int, lanes: int, source: int, keep: int = 0) -> Callable
         Bits of a score: 8, 16 or 32.
     lanes
         Scores in a vector; their bytes are one register.
-    source
-        `ONE_PROFILE`, `TABLES` or `STRIPED_TABLES`.
-    keep
-        1 if lines of the matrices are kept for a walk back (see `swdual.alignment.lines`), else 0.
     """
     from swdual.lanes.vector import (
         add,
@@ -169,8 +171,9 @@ def target_kernel(bits: int, lanes: int, source: int, keep: int = 0) -> Callable
         query: NDArray[np.int64],
         target_tables: NDArray[np.signedinteger],
         table_rows: int,
-        scales: tuple[int, int, int, int],
+        numbers: tuple[int, int, int, int],
         profile: NDArray[np.signedinteger],
+        steps: tuple[int, int],
         H: NDArray[np.signedinteger],
         E: NDArray[np.signedinteger],
         lane_best: NDArray[np.signedinteger],
@@ -189,24 +192,26 @@ def target_kernel(bits: int, lanes: int, source: int, keep: int = 0) -> Callable
         targets
             Numbers of the targets to score.
         query, target_tables, table_rows
-            `StripedQuery.rows`, and those of `ScoreWidth`. Used only if scores are per target.
-        scales
+            `StripedQuery.rows`, and those of `ScoreWidth`. Used only if rows are looked up.
+        numbers
             What stands for score 0, the first and each further gap residue's cost, and the limit:
             a target's columns end with the first that exceeds it.
-        profile
-            See `StripedQuery`.
+        profile, steps
+            See `StripedQuery.scores` and `StripedQuery`.
         H, E, lane_best
             Work space: the query's rows in whole vectors, as much, one vector.
         out
             ``out[targets]`` receive the scores; -1 where a score is above the limit.
         tile, kept_rows, kept_columns
-            Columns between column lines, and the lines: see `swdual.alignment.lines`. Those of the
-            last target remain. Not used unless lines are kept.
+            Columns between column lines, and the lines that are kept for a walk back: see
+            `swdual.alignment.lines`. Those of the last target remain. No lines are kept if `tile`
+            is 0.
         end
             Receives row and column of the first cell above the limit (in the first column that has
             one, the first row), and its number. Not used unless lines are kept.
         """
-        zero_number, gx_number, ge_number, limit = scales
+        zero_number, gx_number, ge_number, limit = numbers
+        target_step, letter_step = steps
         size = len(H)
         rows = size // LANES
         zero = splat(zero_number, BITS, LANES)
@@ -218,7 +223,7 @@ def target_kernel(bits: int, lanes: int, source: int, keep: int = 0) -> Callable
         for target in targets:
             position = starts[target]
             last = position + lengths[target]
-            if source == TABLES:
+            if len(query):
                 present = 0
                 for k in range(position, last):
                     present |= 1 << residues[k]
@@ -240,20 +245,14 @@ def target_kernel(bits: int, lanes: int, source: int, keep: int = 0) -> Callable
             best = zero
             column = 0
             while position < last:
-                if source == STRIPED_TABLES:
-                    at = (target * CODES + residues[position]) * table_rows
-                else:
-                    at = np.int64(residues[position]) * size
+                at = target * target_step + residues[position] * letter_step
                 position += 1
                 # Pass 1: F runs down inside each lane, starting from nothing.
                 diagonal = shift_lanes(load(H, size - LANES, LANES), zero)
                 f = highest = zero
                 for v in range(0, size, LANES):
                     e = load(E, v, LANES)
-                    if source == STRIPED_TABLES:
-                        score = load(target_tables, at + v, LANES)
-                    else:
-                        score = load(profile, at + v, LANES)
+                    score = load(profile, at + v, LANES)
                     pair = maximum(add(diagonal, score), zero)
                     without_f = maximum(pair, subtract(e, gx))
                     h = maximum(without_f, subtract(f, gx))
@@ -284,20 +283,20 @@ def target_kernel(bits: int, lanes: int, source: int, keep: int = 0) -> Callable
                         break
                     below = maximum(below, f)
                 best = maximum(best, highest)
-                if keep:
+                if tile:
                     line = column * 2 * LANES
                     store(kept_rows, line, load(H, size - LANES, LANES))
                     store(kept_rows, line + LANES, below)
                 # The first column above the limit is the last: no later one may wrap.
                 if reaches(highest, above_limit):
-                    if keep:
+                    if tile:
                         end[0] = 0
                         while H[end[0] % rows * LANES + end[0] // rows] <= limit:
                             end[0] += 1
                         end[1] = column
                         end[2] = H[end[0] % rows * LANES + end[0] // rows]
                     break
-                if keep:
+                if tile:
                     column += 1
                     if column % tile == 0:
                         line = (column // tile - 1) * 2 * size
@@ -305,9 +304,10 @@ def target_kernel(bits: int, lanes: int, source: int, keep: int = 0) -> Callable
                             store(kept_columns, line + v, load(H, v, LANES))
                             store(kept_columns, line + size + v, load(E, v, LANES))
             store(lane_best, 0, best)
-            number = int(lane_best[0])
+            number = np.int64(lane_best[0])
             for lane in range(1, LANES):
-                number = max(number, int(lane_best[lane]))
+                if lane_best[lane] > number:
+                    number = np.int64(lane_best[lane])
             out[target] = -1 if number > limit else number - zero_number
 
     return score_targets

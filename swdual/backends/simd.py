@@ -21,6 +21,7 @@ from swdual.lanes.pack import Pack, count_columns, make_block, pack
 from swdual.lanes.registers import COLUMNS, instruction_set, register_bytes, register_count
 from swdual.lanes.score_widths import (
     FRAMESHIFT,
+    MATRIX,
     MATRIX_WITH_OFFSETS,
     OFFSET_ROWS,
     PER_TARGET,
@@ -393,11 +394,12 @@ def _score_batches(
     profile = score_width.table_rows * group
     more = RECENT * lanes * (score_width.source == FRAMESHIFT)
     scratch = [allocate_aligned(n, kind) for n in (rows + more, rows, profile, lanes, lanes)]
-    order = (
-        packed.lane_targets if score_width.source == PER_TARGET else (np.empty(0, np.int64),) * 2
-    )
+    source = score_width.source
+    order = (np.empty(0, np.int64),) * 2
+    if source == PER_TARGET:
+        source, order = MATRIX, packed.lane_targets
     gaps = score_width.first_gap, score_width.next_gap
-    source, limit = score_width.source, score_width.limit
+    limit = score_width.limit
     tables = score_width.low, score_width.high
     zeros = peaks = np.empty(0, kind)
     if offsets is not None:
@@ -459,7 +461,7 @@ def _score_each(
     # A new call begins with each target that takes the sum of cells past a multiple of CALL_CELLS.
     calls = np.flatnonzero(np.diff(np.cumsum(cells) // CALL_CELLS)) + 1
     for call_targets, done in zip(np.split(targets, calls), np.split(cells, calls), strict=True):
-        target_kernel(score_width.bits, lanes, striped.source)(
+        target_kernel(score_width.bits, lanes)(
             packed.source,
             packed.starts,
             packed.lengths,
@@ -468,10 +470,11 @@ def _score_each(
             target_tables,
             score_width.table_rows,
             numbers,
-            striped.profile,
+            striped.scores(target_tables),
+            striped.steps,
             *scratch,
             out,
-            *(1, no_lines, no_lines, no_end),
+            *(0, no_lines, no_lines, no_end),
         )
         yield int(done.sum())
 
