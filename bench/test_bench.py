@@ -43,6 +43,7 @@ WITH_CHROMIUM = pytest.mark.skipif(
         ["opening.py", "--residues", "3000", "--repeats", "1"],
         ["whole_process.py", "--residues", "3000", "--repeats", "1", "--only", "swdual"],
         ["start.py", "--repeats", "1"],
+        ["compile.py"],
         [
             *("memory.py", "--residues", "3000", "--factors", "1", "--only", "queries x"),
             *("--records", "2000", "--many", "20", "--longest", "500"),

@@ -109,8 +109,18 @@ def find_low_complexity(
     intervals = np.empty(((length + 1) // 2, 2), np.int64)
     work = np.empty(count_work(length), np.int64)
     parameters = (window, float(locut), float(hicut))
-    terms = entropy_terms(window)
-    found = find_seg(letters, parameters, terms, log_factorials(), work, intervals)
+    found = mark_seg(
+        letters,
+        np.zeros(1, np.int64),
+        np.array([length]),
+        parameters,
+        entropy_terms(window),
+        log_factorials(),
+        work,
+        intervals,
+        1,
+        np.zeros(length, np.uint8),
+    )
     return intervals[:found]
 
 
@@ -193,8 +203,8 @@ def mark_seg(
     intervals: NDArray[np.int64],
     mark: int,
     marked: NDArray[np.uint8],
-) -> None:
-    """Mark the letters in segments of low complexity of several proteins.
+) -> int:
+    """Mark the letters in segments of low complexity; return how many the last protein has.
 
     Parameters
     ----------
@@ -205,6 +215,7 @@ def mark_seg(
     mark, marked
         The mark, a power of two, is set in the bytes of `marked` that stand for such letters.
     """
+    found = 0
     for k in range(len(lengths)):
         start = starts[k]
         own = codes[start : start + lengths[k]]
@@ -212,6 +223,7 @@ def mark_seg(
         for i in range(found):
             for position in range(start + intervals[i, 0], start + intervals[i, 1]):
                 marked[position] |= mark
+    return found
 
 
 @native

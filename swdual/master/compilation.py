@@ -7,9 +7,10 @@ searches needs no Numba, nor its memory, and can be interrupted at any time.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -19,6 +20,9 @@ import xxhash
 from swdual.io.progress import COMPILING, REFRESH_SECONDS, compilation, progress_bar
 from swdual.runtime.cache import cache_folder, source_digest
 from swdual.runtime.native_code import target_processor
+
+Job = tuple[str, *tuple[int, ...]]
+"""A function of `swdual.master.warm_up`, and its arguments."""
 
 
 class KernelSet(NamedTuple):
@@ -30,40 +34,49 @@ class KernelSet(NamedTuple):
         How many there are.
     files
         Where most of them are: what these searches load, and so takes the digest of.
-    parts
-        Functions of `warm_up`, each run by a process of its own; they take about as long.
+    jobs
+        What `warm_up` does to compile them, what takes longest first.
     """
 
     kernels: int
     files: tuple[str, ...]
-    parts: tuple[str, ...]
+    jobs: tuple[Job, ...]
 
 
 COMMON = KernelSet(
-    16,
+    10,
+    ("lanes/pack.py", "backends/_gotoh.py", "backends/_striped.py"),
+    (("compile_scores",), ("compile_plans",)),
+)
+"""What every search uses."""
+
+PLAIN = KernelSet(
+    6,
+    ("backends/_striped.py", "alignment/grid.py", "alignment/tile.py", "masking/seg.py"),
+    (("compile_masks",), ("compile_alignments", 16), ("compile_alignments", 8)),
+)
+"""What searches without composition-based statistics use besides."""
+
+COMPOSITION = KernelSet(
+    13,
     (
-        "lanes/pack.py",
         "backends/_gotoh.py",
         "backends/_striped.py",
         "alignment/grid.py",
         "alignment/tile.py",
-        "masking/seg.py",
-    ),
-    ("scores", "alignments"),
-)
-"""What every search uses."""
-
-COMPOSITION = KernelSet(
-    10,
-    (
-        "backends/_gotoh.py",
-        "backends/_striped.py",
-        "alignment/grid.py",
         "composition/adjust.py",
         "composition/near_identical.py",
         "masking/seg.py",
     ),
-    ("adjustments",),
+    (
+        ("compile_adjustments",),
+        ("compile_masks",),
+        ("compile_adjusted_alignments", 32),
+        ("compile_adjusted_alignments", 16),
+        ("compile_adjusted_scores", 16),
+        ("compile_adjusted_scores", 32),
+        ("compile_near_identical",),
+    ),
 )
 """What searches with composition-based statistics use besides."""
 
@@ -88,7 +101,7 @@ def compile_kernels(*, adjusts: bool = False, shown: bool = False) -> None:
     folder = cache_folder()
     if folder is None:
         return
-    sets = (COMMON, COMPOSITION) if adjusts else (COMMON,)
+    sets = COMMON, COMPOSITION if adjusts else PLAIN
     marks = {_find_mark(folder, each): each for each in sets}
     missing = {mark: each for mark, each in marks.items() if not mark.exists()}
     if not missing:
@@ -96,14 +109,14 @@ def compile_kernels(*, adjusts: bool = False, shown: bool = False) -> None:
     before, count = _count_kernels(folder), sum(each.kernels for each in missing.values())
     with progress_bar(COMPILING, "", 1, shown=shown) as bar, ExitStack() as running:
         compilation.announce()
-        parts = [part for each in missing.values() for part in each.parts]
-        processes = [running.enter_context(_python(part)) for part in parts]
-        for process in processes:
-            while process.poll() is None:
-                bar(min(_count_kernels(folder) - before, count), count)
-                with suppress(subprocess.TimeoutExpired):
-                    process.wait(REFRESH_SECONDS)
-    if not any(process.returncode for process in processes):
+        process = running.enter_context(
+            _python([job for each in missing.values() for job in each.jobs])
+        )
+        while process.poll() is None:
+            bar(min(_count_kernels(folder) - before, count), count)
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(REFRESH_SECONDS)
+    if process.returncode == 0:
         with suppress(OSError):
             for mark in missing:
                 mark.touch()
@@ -121,17 +134,19 @@ def _count_kernels(folder: Path) -> int:
 
 
 @contextmanager
-def _python(part: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a function of `warm_up` by the same Python, with the same swdual, in the block."""
+def _python(jobs: Sequence[Job]) -> Iterator[subprocess.Popen[bytes]]:
+    """Run jobs of `warm_up` by the same Python, with the same swdual, in the block."""
     process = subprocess.Popen(
-        [sys.executable, "-c", f"from swdual.master import warm_up; warm_up.compile_{part}()"],
+        [sys.executable, "-c", f"from swdual.master import warm_up; warm_up.run({[*jobs]})"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([os.fspath(_PACKAGE.parent), *sys.path])},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
+        process_group=0,
     )
     try:
         yield process
     finally:
-        process.kill()
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()

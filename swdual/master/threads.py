@@ -45,9 +45,8 @@ class ThreadExecutor(Executor):
     Parameters
     ----------
     compiles_first
-        Whether the usual kernels are compiled before the search, in processes of their own. Those
-        processes run searches themselves, which compile what they need; a server has compiled them
-        when it began.
+        Whether the usual kernels are compiled before the search, in processes of their own. A
+        server has compiled them when it began.
     kept_scorers
         Scorers of earlier searches, whose memory on GPUs stays for later ones, and the rates.
     """

@@ -1,89 +1,165 @@
 """Small jobs whose only purpose is to compile the kernels that common searches use.
 
-`swdual.master.compilation` runs each in a process of its own.
+`swdual.master.compilation` runs them in processes of their own.
 """
 
 from __future__ import annotations
 
 import gc
+import multiprocessing
+import os
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from swdual.alignment.tracer import Tracer
-from swdual.backend import Device
-from swdual.backends.simd import score_pack
+from swdual.backends.simd import bind, score_pack
+from swdual.composition.adjust import adjust
 from swdual.composition.adjuster import Adjuster
-from swdual.composition.tables import SCALE
+from swdual.composition.tables import SCALE, find_tables
+from swdual.database.database import Database
 from swdual.lanes.pack import make_block, pack
 from swdual.lanes.registers import register_bytes
 from swdual.lanes.score_widths import score_widths_per_target
 from swdual.masking.seg import find_low_complexity
-from swdual.master.search import Search
-from swdual.master.threads import ThreadExecutor
+from swdual.master.compilation import Job
 from swdual.options import SearchOptions
+from swdual.planning.instance import Instance
+from swdual.planning.planner import plan_instance
 from swdual.sequences import matrices
-from swdual.sequences.alphabet import PROTEIN
+from swdual.sequences.alphabet import CODES, PROTEIN
 from swdual.sequences.scoring import ScoringScheme
-from swdual.sequences.sequence import Sequence
+from swdual.sequences.sequence import Sequence, batch_of
 
-QUERY_RESIDUES = 300
-"""The query's score with itself needs 16 bits, that with a tenth of itself needs 8."""
+RESIDUES = {8: 30, 16: 300}
+"""Lengths of proteins whose scores with themselves need 8 bits, and 16."""
+
+SCALED_RESIDUES = {16: 150, 32: 1500}
+"""The same for scores in units of 1 / `SCALE`."""
+
+
+def run(jobs: list[Job]) -> None:
+    """Run some jobs, as many at a time as there are CPUs.
+
+    The processes are copies of this one, which has loaded Numba. A job that needs what another one
+    is compiling waits for it.
+    """
+    from swdual.runtime import codegen
+
+    gc.disable()  # collecting garbage takes an eighth of Numba's time
+    codegen.load_numba()
+    processes = min(len(os.sched_getaffinity(0)), len(jobs))
+    with multiprocessing.get_context("fork").Pool(processes) as pool:
+        pool.map(_call, jobs, chunksize=1)
+
+
+def _call(job: Job) -> None:
+    name, *numbers = job
+    globals()[name](*numbers)
 
 
 def compile_scores() -> None:
-    """Compile what scores targets: many side by side, or a single one; in 8 bits and in 16."""
-    gc.disable()  # collecting garbage takes an eighth of Numba's time
-    generator = np.random.default_rng(1)
-    query = _random_protein(generator, QUERY_RESIDUES)
-    many = {f"relative{number}": query for number in range(200)}
-    many |= {
-        f"stranger{number}": _random_protein(generator, 100 + number % 7) for number in range(400)
-    }
-    for targets in (many, {"relative": query}):
-        # Two workers, so that a plan is made.
-        options = SearchOptions(align=False, comp_based_stats=0, device=[Device()] * 2)
-        executor = ThreadExecutor(compiles_first=False)
-        for _ in Search({"query": query}, targets, options, executor).results():
-            pass
+    """Compile what scores targets: many side by side, or a single one; in 8 bits and in 16.
+
+    Short queries are scored without `swdual.lanes.score_widths.Offsets`.
+    """
+    scheme = ScoringScheme(matrices.load("BLOSUM62"))
+    query, stranger = _random_codes(RESIDUES[16]), _random_codes(RESIDUES[16], seed=2)
+    count = 4 * register_bytes()
+    targets = count * [query] + count * [stranger]
+    batch = batch_of(Sequence(str(k), codes) for k, codes in enumerate(targets))
+    scorer = bind(Database.from_batches([batch], PROTEIN, ""), scheme)
+    for part in (query, query[: RESIDUES[8]]):
+        for last in (1, len(targets)):
+            scorer(part, 0, 0, last, lambda _: None)
 
 
-def compile_alignments() -> None:
-    """Compile what aligns a query with targets, in 8 bits and in 16, and what masks proteins."""
-    gc.disable()
-    matrix = matrices.load("BLOSUM62")
-    query = _random_protein(np.random.default_rng(1), QUERY_RESIDUES)
-    targets = [PROTEIN.encode(query[:residues]) for residues in (len(query) // 10, len(query))]
-    scores = [int(matrix.scores[[*codes], [*codes]].sum()) for codes in targets]
-    frames = np.ones(len(targets), np.int8)
-    whole = Sequence("query", targets[-1])
-    Tracer(ScoringScheme(matrix))(whole, targets, np.array(scores), frames)
-    find_low_complexity(targets[-1])
+def compile_plans() -> None:
+    """Compile what plans a search."""
+    times, speeds = np.ones(8), np.ones(2)
+    plan_instance(Instance(times, times, speeds, np.empty(0)), SearchOptions().planner)
+
+
+def compile_masks() -> None:
+    """Compile what finds regions of low complexity in proteins."""
+    find_low_complexity(_random_codes(RESIDUES[16]))
+
+
+def compile_alignments(bits: int) -> None:
+    """Compile what aligns targets, one by itself and some tens side by side, in 8 bits or 16."""
+    scheme = ScoringScheme(matrices.load("BLOSUM62"))
+    codes = _random_codes(RESIDUES[bits])
+    score, query = _score(scheme, codes), Sequence("query", codes)
+    for count in (1, 2 * register_bytes()):
+        scores, frames = np.full(count, score), np.ones(count, np.int8)
+        Tracer(scheme)(query, [codes] * count, scores, frames)
 
 
 def compile_adjustments() -> None:
-    """Compile what adjusts scores for composition, and aligns with them, in 16 bits and in 32."""
-    gc.disable()
+    """Compile what adjusts matrices for composition."""
+    codes = _random_codes(RESIDUES[16])
+    adjust(codes, [codes], find_tables(ScoringScheme(matrices.load("BLOSUM62"))), 2)
+
+
+def compile_near_identical() -> None:
+    """Compile what tells that a query and a target are nearly identical."""
     scheme = ScoringScheme(matrices.load("BLOSUM62"))
-    adjuster = Adjuster(scheme, 2)
-    protein = _random_protein(np.random.default_rng(1), QUERY_RESIDUES // 2)
-    for copies in (1, 10):
-        codes = PROTEIN.encode(f"{protein}{'Q' * 30}" * copies)  # part of it is masked
-        score = int(scheme.matrix.scores[[*codes], [*codes]].sum())
-        query = Sequence("query", codes)
-        adjusted = adjuster.adjust(query, [codes], np.array([score]))
-        adjuster.trace(query, [codes], adjusted)
-    assert adjusted.matrices is not None
-    letters = np.frombuffer(codes, np.uint8)
-    gap_penalties = SCALE * scheme.gap_open, SCALE * scheme.gap_extend
-    for width in score_widths_per_target(
-        letters, letters, adjusted.matrices, *gap_penalties, register_bytes()
-    ):
-        packed = pack(make_block([codes]), np.zeros(1, np.int64), width.lanes)
-        for one_by_one in (True, False):
-            score_pack(
-                letters.astype(np.int64), packed, width, np.array([one_by_one]), lambda _: None
-            )
+    codes = _random_codes(RESIDUES[16]) + 30 * PROTEIN.encode("Q")  # part of it is masked
+    query, score = Sequence("query", codes), _score(scheme, codes)
+    Adjuster(scheme, 2).adjust(query, [codes], np.array([score]))
 
 
-def _random_protein(generator: np.random.Generator, residues: int) -> str:
-    return "".join(generator.choice([*"ACDEFGHIKLMNPQRSTVWY"], residues))
+def compile_adjusted_scores(bits: int) -> None:
+    """Compile what scores targets with a matrix each, in 16 bits or 32."""
+    letters, target, tables, gaps, _ = _scaled_protein(SCALED_RESIDUES[bits])
+    residues = letters.astype(np.uint8)
+    widths = score_widths_per_target(letters, residues, tables, *gaps, register_bytes())
+    width = next(width for width in widths if width.bits == bits)
+    packed = pack(make_block([target]), np.zeros(1, np.int64), width.lanes)
+    for one_by_one in (True, False):
+        score_pack(letters, packed, width, np.array([one_by_one]), lambda _: None)
+
+
+def compile_adjusted_alignments(bits: int) -> None:
+    """Compile what aligns targets that have a matrix each, in 16 bits or 32.
+
+    One target is aligned by itself, some tens are aligned side by side.
+    """
+    tracer = Tracer(ScoringScheme(matrices.load("BLOSUM62")))
+    letters, target, tables, gaps, score = _scaled_protein(SCALED_RESIDUES[bits])
+    for count in (1, 2 * register_bytes()):
+        targets, scores = [target] * count, np.full(count, score)
+        repeated = np.repeat(tables, count, axis=0)
+        tracer.trace_adjusted(letters, targets, repeated, *gaps, scores, target, targets)
+
+
+class _Scaled(NamedTuple):
+    """A protein, the table of a target, and gap costs in units of 1 / `SCALE`; its own score."""
+
+    letters: NDArray[np.int64]
+    codes: bytes
+    tables: NDArray[np.int32]
+    gap_penalties: tuple[int, int]
+    score: int
+
+
+def _scaled_protein(residues: int) -> _Scaled:
+    scheme = ScoringScheme(matrices.load("BLOSUM62"))
+    size = len(PROTEIN.letters)
+    tables = np.zeros((1, CODES, CODES), np.int32)
+    tables[0, :size, :size] = SCALE * scheme.matrix.scores[:size, :size]
+    codes = _random_codes(residues)
+    letters = np.frombuffer(codes, np.uint8).astype(np.int64)
+    gaps = SCALE * scheme.gap_open, SCALE * scheme.gap_extend
+    return _Scaled(letters, codes, tables, gaps, int(tables[0, letters, letters].sum()))
+
+
+def _random_codes(residues: int, seed: int = 1) -> bytes:
+    letters = np.random.default_rng(seed).choice([*"ACDEFGHIKLMNPQRSTVWY"], residues)
+    return PROTEIN.encode("".join(letters))
+
+
+def _score(scheme: ScoringScheme, codes: bytes) -> int:
+    """Return the score of a protein with itself."""
+    return int(scheme.matrix.scores[[*codes], [*codes]].sum())

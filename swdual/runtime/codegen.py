@@ -2,16 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
 import xxhash
+from llvmlite import ir
 from numba import njit, types
 from numba.core import cgutils
-from numba.extending import intrinsic
-from numba.np import arrayobj, numpy_support
+from numba.core.codegen import CPUCodeLibrary
+from numba.core.compiler import CompilerBase
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.lowering import Lower
+from numba.core.registry import cpu_target
+from numba.core.typed_passes import (
+    NativeLowering,
+    NoPythonBackend,
+    NopythonTypeInference,
+    PreLowerStripPhis,
+)
+from numba.core.untyped_passes import (
+    DeadBranchPrune,
+    FixupArgs,
+    GenericRewrites,
+    InlineInlinables,
+    IRProcessing,
+    ReconstructSSA,
+    TranslateByteCode,
+)
+from numba.extending import models, register_model
+from numba.np import arrayobj
+from numba.np.numpy_support import as_dtype, from_dtype
 
 from swdual.runtime.native_code import (
     BOOLEAN,
@@ -26,8 +49,13 @@ _LIBRARY_FUNCTIONS = {"memset", "memcpy", "memmove"}
 """Library functions that kernels may call: LLVM turns loops into calls of them."""
 
 _NUMBERS = {INTEGER: types.int64, FLOAT: types.float64, BOOLEAN: types.boolean}
-_TEXTS = {INTEGER: "words[{}]", FLOAT: "float_at(words, {})", BOOLEAN: "words[{}] != 0"}
-"""Numba's types of numbers, and how each is read from its word."""
+"""Numba's types of numbers."""
+
+
+def load_numba() -> None:
+    """Fill Numba's registries, so that copies of this process need not."""
+    cpu_target.typing_context.refresh()
+    cpu_target.target_context.refresh()
 
 
 def make_dispatcher(function: Callable[..., Any]) -> Any:
@@ -38,12 +66,139 @@ def make_dispatcher(function: Callable[..., Any]) -> Any:
         _nrt=False,  # no arrays are allocated, so none are counted
         no_cpython_wrapper=True,
         no_cfunc_wrapper=True,
+        pipeline_class=_Compiler,
     )(function)
 
 
-def type_of(dispatcher: Any) -> Any:
-    """Return Numba's type of a dispatcher."""
-    return types.Dispatcher(dispatcher)
+class _Library(CPUCodeLibrary):  # type: ignore[misc]
+    """LLVM's code of a kernel as Numba writes it, and that of the kernels that it calls.
+
+    Numba optimizes each function, makes machine code of it, and optimizes it again in each function
+    that calls it. Here, all functions are linked once, and only the whole is optimized.
+    """
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout  # others are not linked
+
+    def finalize(self) -> None:
+        """Let other functions call this one; nothing is linked."""
+        self._finalized = True
+
+    def link(self, entry: str) -> Any:
+        """Return the module of the entry and of all that it calls.
+
+        Only the entry is visible. Numba numbers the functions of a process. So object code from two
+        processes may have different functions of the same name, and the linker would take the one
+        that was loaded first for both.
+        """
+        module = self._link_called()
+        for value in (*module.functions, *module.global_variables):
+            if not value.is_declaration and value.name != entry:
+                value.linkage = "internal"
+        return module
+
+    def _get_module_for_linking(self) -> Any:
+        """Return the same for functions that Numba compiles in its own way: each has a copy."""
+        module = self._link_called()
+        for function in module.functions:
+            if not function.is_declaration and function.linkage == llvm.Linkage.external:
+                function.linkage = "linkonce_odr"
+        return module
+
+    def _link_called(self) -> Any:
+        module = self._final_module.clone()
+        for library in dict.fromkeys(self._list_called()):
+            own = isinstance(library, _Library)
+            called = library._final_module if own else library._get_module_for_linking()
+            module.link_in(called, preserve=True)
+        return module
+
+    def _list_called(self) -> Iterator[CPUCodeLibrary]:
+        for library in self._linking_libraries:
+            yield library
+            if isinstance(library, _Library):
+                yield from library._list_called()
+
+
+class _Lower(Lower):  # type: ignore[misc]
+    """Numba's lowering without what debuggers and reference counts need: neither is used."""
+
+    def alloca_lltype(self, name: str, lltype: Any, datamodel: Any = None) -> Any:
+        """Return the address of a new variable."""
+        return cgutils.alloca_once(self.builder, lltype, name=name)
+
+    def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
+        """Store a value into a variable, which is not described even if it is an argument."""
+        super().storevar(value, name)
+
+    def delvar(self, name: str) -> None:
+        """Forget a variable."""
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _Lowering(NativeLowering):  # type: ignore[misc]
+    """Writes LLVM's code of a kernel, and no machine code."""
+
+    _name = "swdual_lowering"
+
+    @property
+    def lowering_class(self) -> type[Lower]:
+        """What writes the code."""
+        return _Lower
+
+    def run_pass(self, state: Any) -> bool:
+        """Lower the function that is compiled."""
+        state.library = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.flags.no_compile = True
+        super().run_pass(state)
+        # Kernels that call this one know it by a built-in function, which nobody calls.
+        key = object().__sizeof__
+        state.targetctx.insert_user_function(key, state.cr.fndesc, [state.library])
+        state.cr = state.cr._replace(cfunc=key)
+        return True
+
+
+class _Compiler(CompilerBase):  # type: ignore[misc]
+    """Numba's compiler with what kernels need of its passes, and another last one.
+
+    After each pass, Numba analyses the function anew, so that a pass that changes nothing takes as
+    long as one that does. Kernels have no closures, no `with`, and no arithmetic of whole arrays.
+    """
+
+    def define_pipelines(self) -> list[PassManager]:
+        """Return the passes."""
+        passes = PassManager("swdual")
+        for each in (
+            TranslateByteCode,
+            FixupArgs,
+            IRProcessing,
+            DeadBranchPrune,
+            InlineInlinables,
+            DeadBranchPrune,
+            GenericRewrites,
+            ReconstructSSA,
+            NopythonTypeInference,
+            PreLowerStripPhis,
+            _Lowering,
+            NoPythonBackend,
+        ):
+            passes.add_pass(each, each.__name__)
+        passes.finalize()
+        return [passes]
+
+
+class KernelType(types.Dispatcher):  # type: ignore[misc]
+    """Numba's type of a kernel that others call, compiled once for all constants.
+
+    Numba compiles a function anew for each constant among its arguments.
+    """
+
+    def get_call_type(self, context: Any, args: Any, kws: Any) -> Any:
+        """Return the signature of a call."""
+        return super().get_call_type(context, tuple(map(types.unliteral, args)), kws)
+
+
+register_model(KernelType)(models.OpaqueModel)
 
 
 def compile_native(name: str, dispatcher: Any, arguments: tuple[ArgumentType, ...]) -> NativeCode:
@@ -63,66 +218,138 @@ def compile_native(name: str, dispatcher: Any, arguments: tuple[ArgumentType, ..
     TypeError
         If the kernel calls what is neither a kernel nor in `_LIBRARY_FUNCTIONS`.
     """
-    called: dict[str, Any] = {"kernel": dispatcher, "put": _put, "float_at": _float_at}
-    taken: list[str] = []
-    taken_types: list[Any] = []
-    at = 0
-    for k, argument in enumerate(arguments):
-        if isinstance(argument, tuple):
-            item, dimensions, layout = argument
-            array = types.Array(numpy_support.from_dtype(np.dtype(item)), dimensions, layout)
-            called[f"array_{k}"] = _array_at(array)
-            taken.append(f"array_{k}(words, {at})")
-            taken_types.append(array)
-            at += 1 + 2 * dimensions
-        else:
-            kinds = argument.strip("()")
-            numbers = [_TEXTS[kind].format(at + j) for j, kind in enumerate(kinds)]
-            number_types = [_NUMBERS[kind] for kind in kinds]
-            is_tuple = argument.startswith("(")
-            taken.append(f"({', '.join(numbers)},)" if is_tuple else numbers[0])
-            taken_types.append(types.Tuple(number_types) if is_tuple else number_types[0])
-            at += len(numbers)
-    # Numba compiles functions, so the one that takes the words apart is written as text.
-    exec(f"def entry(words):\n    put(words, {at}, kernel({', '.join(taken)}))", called)
-    entry = make_dispatcher(called["entry"])
-    signature = (types.CPointer(types.int64),)
-    entry.compile(signature)
-    compiled = entry.overloads[signature]
-    module = llvm.parse_assembly(entry.inspect_llvm(signature))
+    signature = tuple(map(_type, arguments))
+    dispatcher.compile(signature)
+    compiled = dispatcher.overloads[signature]
+    symbol = f"swdual_{xxhash.xxh3_64_hexdigest(f'{name}{arguments}'.encode())}"
+    results, is_tuple = _list_results(compiled.signature.return_type)
+    module = _link(compiled, symbol, results, is_tuple)
     used = {function.name for function in module.functions if function.is_declaration}
     foreign = {name for name in used if not name.startswith("llvm.")} - _LIBRARY_FUNCTIONS
     if foreign:
         raise TypeError(f"the kernel {name} is not self-contained: it uses {sorted(foreign)}")
-    symbol = _hide_symbols(module, compiled.fndesc.llvm_func_name, f"{name}{arguments}")
-    result = dispatcher.overloads[tuple(taken_types)].signature.return_type
-    is_tuple = isinstance(result, types.BaseTuple)
-    items = [] if result == types.none else [*result] if is_tuple else [result]
-    results = "".join(_kind(item) for item in items)
-    return NativeCode(symbol, results, is_tuple, target_machine().emit_object(module))
+    machine = target_machine()
+    _optimize(module, machine)
+    kinds = "".join(map(_kind, results))
+    return NativeCode(symbol, kinds, is_tuple, machine.emit_object(module))
 
 
-def _hide_symbols(module: Any, entry: str, unique: str) -> str:
-    """Hide all functions and variables of a module but one function, and return its new name.
+def _type(argument: ArgumentType) -> Any:
+    """Return Numba's type of an argument."""
+    if isinstance(argument, tuple):
+        item, dimensions, layout = argument
+        return types.Array(from_dtype(np.dtype(item)), dimensions, layout)
+    if argument.startswith("("):
+        return types.Tuple([_NUMBERS[kind] for kind in argument.strip("()")])
+    return _NUMBERS[argument]
 
-    Numba numbers the functions of a process. So object code from two processes may have different
-    functions of the same name, and the linker would take the one that was loaded first for both.
+
+def _list_results(result: Any) -> tuple[list[Any], bool]:
+    """Return Numba's types of the results, and whether they are a tuple."""
+    if isinstance(result, types.BaseTuple):
+        return [*result], True
+    return ([] if result == types.none else [result]), False
+
+
+def _link(compiled: Any, symbol: str, results: list[Any], is_tuple: bool) -> Any:
+    """Return a module with a kernel and all that it calls; only the entry is visible.
+
+    The entry takes the words of the arguments, writes those of the results behind them, and returns
+    0, or what Numba returns for an error.
 
     Parameters
     ----------
-    module
-        The module, which is changed.
-    entry
-        Name of the function that stays visible.
-    unique
-        What tells this kernel from all others; its new name is made of it.
+    compiled
+        Numba's description of the kernel.
+    symbol
+        Name of the entry.
+    results, is_tuple
+        See `_list_results`.
     """
-    for value in (*module.functions, *module.global_variables):
-        if not value.is_declaration and value.name != entry:
-            value.linkage = "internal"
-    symbol = f"swdual_{xxhash.xxh3_64_hexdigest(unique.encode())}"
-    module.get_function(entry).name = symbol
-    return symbol
+    context, signature = cpu_target.target_context, compiled.signature
+    library = _Library(context.codegen(), symbol)
+    with global_compiler_lock, context.push_code_library(library):
+        text = library.create_ir_module(symbol)
+        word = ir.IntType(64)
+        entry = ir.Function(text, ir.FunctionType(ir.IntType(32), [word.as_pointer()]), symbol)
+        builder = ir.IRBuilder(entry.append_basic_block())
+        words = _Words(context, builder, entry.args[0])
+        taken = [words.take(each) for each in signature.args]
+        kernel = context.declare_function(text, compiled.fndesc)
+        status, value = context.call_conv.call_function(
+            builder, kernel, signature.return_type, signature.args, taken
+        )
+        values = cgutils.unpack_tuple(builder, value) if is_tuple else [value]
+        for each, number in zip(results, values, strict=False):
+            words.put(each, number)
+        builder.ret(status.code)
+        library.add_ir_module(text)
+        library.add_linking_library(compiled.library)
+    return library.link(symbol)
+
+
+class _Words:
+    """The words of arguments and results, one after the other.
+
+    Parameters
+    ----------
+    context, builder
+        Numba's context and LLVM's builder.
+    address
+        Where the next word is.
+    """
+
+    def __init__(self, context: Any, builder: Any, address: Any) -> None:
+        self._context = context
+        self._builder = builder
+        self._address = address
+
+    def take(self, wanted: Any) -> Any:
+        """Return an argument of a type of Numba's."""
+        if isinstance(wanted, types.Array):
+            return self._take_array(wanted)
+        if isinstance(wanted, types.BaseTuple):
+            numbers = [self.take(each) for each in wanted]
+            return self._context.make_tuple(self._builder, wanted, numbers)
+        stored = types.float64 if isinstance(wanted, types.Float) else types.int64
+        number = self._builder.load(self._next(stored))
+        return self._context.cast(self._builder, number, stored, wanted)
+
+    def put(self, kind: Any, number: Any) -> None:
+        """Write a result of a type of Numba's."""
+        stored = types.float64 if isinstance(kind, types.Float) else types.int64
+        number = self._context.cast(self._builder, number, kind, stored)
+        self._builder.store(number, self._next(stored))
+
+    def _take_array(self, array: Any) -> Any:
+        builder, context = self._builder, self._context
+        data, *numbers = (self.take(types.int64) for _ in range(1 + 2 * array.ndim))
+        item = context.get_data_type(array.dtype)
+        value = context.make_array(array)(context, builder)
+        arrayobj.populate_array(
+            value,
+            data=builder.inttoptr(data, item.as_pointer()),
+            shape=cgutils.pack_array(builder, numbers[: array.ndim]),
+            strides=cgutils.pack_array(builder, numbers[array.ndim :]),
+            itemsize=context.get_constant(types.intp, as_dtype(array.dtype).itemsize),
+            meminfo=None,
+        )
+        return value._getvalue()
+
+    def _next(self, stored: Any) -> Any:
+        """Return the address of the next word, which holds an int64 or a float64."""
+        here = self._address
+        self._address = self._builder.gep(here, [ir.IntType(64)(1)])
+        return self._builder.bitcast(here, self._context.get_data_type(stored).as_pointer())
+
+
+def _optimize(module: Any, machine: Any) -> None:
+    """Optimize a module whose only visible function is the entry."""
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    options.slp_vectorization = False
+    passes = llvm.create_pass_builder(machine, options)
+    passes.getModulePassManager().run(module, passes)
 
 
 def _kind(number: Any) -> str:
@@ -130,66 +357,3 @@ def _kind(number: Any) -> str:
     if isinstance(number, types.Boolean):
         return BOOLEAN
     return FLOAT if isinstance(number, types.Float) else INTEGER
-
-
-def _address(builder: Any, words: Any, at: Any, further: int) -> Any:
-    """Return the address of word ``at + further``."""
-    return builder.gep(words, [builder.add(at, at.type(further))])
-
-
-def _array_at(array: Any) -> Any:
-    """Return a function for kernels, which makes an array of the words from a place on."""
-
-    @intrinsic
-    def array_at(typing: Any, words: Any, at: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            words, at = args
-            count = 1 + 2 * array.ndim
-            numbers = [builder.load(_address(builder, words, at, k)) for k in range(count)]
-            item = context.get_data_type(array.dtype)
-            value = context.make_array(array)(context, builder)
-            arrayobj.populate_array(
-                value,
-                data=builder.inttoptr(numbers[0], item.as_pointer()),
-                shape=cgutils.pack_array(builder, numbers[1 : 1 + array.ndim]),
-                strides=cgutils.pack_array(builder, numbers[1 + array.ndim :]),
-                itemsize=context.get_constant(types.intp, context.get_abi_sizeof(item)),
-                meminfo=None,
-            )
-            return value._getvalue()
-
-        return array(words, types.intp), codegen
-
-    return array_at
-
-
-@intrinsic
-def _float_at(typing: Any, words: Any, at: Any) -> Any:
-    """Return the float64 in a word."""
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        word = builder.load(_address(builder, args[0], args[1], 0))
-        return builder.bitcast(word, context.get_data_type(types.float64))
-
-    return types.float64(words, types.intp), codegen
-
-
-@intrinsic
-def _put(typing: Any, words: Any, at: Any, result: Any) -> Any:
-    """Write a result into words: nothing, a number, or a tuple of numbers."""
-    is_tuple = isinstance(result, types.BaseTuple)
-    items = [] if result == types.none else [*result] if is_tuple else [result]
-
-    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        values = cgutils.unpack_tuple(builder, args[2]) if is_tuple else [args[2]]
-        for k, item in enumerate(items):
-            place = _address(builder, args[0], args[1], k)
-            if isinstance(item, types.Float):
-                number = context.cast(builder, values[k], item, types.float64)
-                place = builder.bitcast(place, number.type.as_pointer())
-            else:
-                number = context.cast(builder, values[k], item, types.int64)
-            builder.store(number, place)
-        return context.get_dummy_value()
-
-    return types.none(words, types.intp, result), codegen

@@ -17,15 +17,17 @@ A kernel must be self-contained: it allocates no memory, and calls only other ke
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import functools
 import os
 import struct
 import sys
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import IO, Any, TypeVar, cast
 
 import numpy as np
 import xxhash
@@ -46,7 +48,8 @@ from swdual.runtime.native_code import (
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-_WORD_BYTES = 8
+_LONGEST_WAIT, _PAUSE = 60.0, 0.02
+"""Seconds that a process waits for another one to compile a kernel, and between two looks."""
 
 
 class NativeKernel:
@@ -105,9 +108,9 @@ class NativeKernel:
     @property
     def _numba_type_(self) -> Any:
         """Numba's type of this object, for kernels that call it."""
-        from swdual.runtime.codegen import type_of
+        from swdual.runtime.codegen import KernelType
 
-        return type_of(self.dispatcher)
+        return KernelType(self.dispatcher)
 
     def _load(self, types: tuple[ArgumentType, ...]) -> _LoadedCode:
         with self._lock:
@@ -115,14 +118,21 @@ class NativeKernel:
                 path = self._path(types)
                 code = None if path is None else _read(path)
                 if code is None:
-                    from swdual.runtime.codegen import compile_native
-
-                    with compilation.running():
-                        code = compile_native(self.name, self.dispatcher, types)
-                    if path is not None:
-                        _write(path, code)
+                    with _alone(path):
+                        code = None if path is None else _read(path)
+                        if code is None:
+                            code = self._compile(types, path)
                 self._loaded[types] = _LoadedCode(self.name, code)
             return self._loaded[types]
+
+    def _compile(self, types: tuple[ArgumentType, ...], path: Path | None) -> NativeCode:
+        from swdual.runtime.codegen import compile_native
+
+        with compilation.running():
+            code = compile_native(self.name, self.dispatcher, types)
+        if path is not None:
+            _write(path, code)
+        return code
 
     def _path(self, types: tuple[ArgumentType, ...]) -> Path | None:
         """Return the file for these types on this processor, or None without a cache folder."""
@@ -143,19 +153,14 @@ class _LoadedCode:
         self._name = name
         self._code = code
         address = _address(code)
-        prototype = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)
-        self._function = prototype(address)
+        self._function = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)(address)
 
     def __call__(self, words: list[int]) -> Any:
         """Return the results for these words of arguments."""
         results = self._code.results
         count = len(words)
-        # Numba's own interface wants two pointers more: for a result, unused as results are words,
-        # and for an exception. They follow behind the results.
-        memory = (ctypes.c_int64 * (count + len(results) + 2))(*words)
-        address = ctypes.addressof(memory)
-        behind = address + _WORD_BYTES * (count + len(results))
-        status = self._function(behind, behind + _WORD_BYTES, address)
+        memory = (ctypes.c_int64 * (count + len(results)))(*words)
+        status = self._function(ctypes.addressof(memory))
         if status != 0:
             raise EngineError(f"the kernel {self._name} failed with status {status}")
         numbers = tuple(map(_value, results, memory[count : count + len(results)]))
@@ -221,6 +226,46 @@ def _read(path: Path) -> NativeCode | None:
         return None
 
 
+@contextmanager
+def _alone(path: Path | None) -> Iterator[None]:
+    """Wait for a process that is compiling the kernel of a file, and let others wait in the block.
+
+    Nothing depends on it but time: where files cannot be locked, some kernels are compiled twice.
+    """
+    with ExitStack() as held:
+        with suppress(OSError):
+            if path is not None:
+                lock = path.with_suffix(".lock")
+                if _wait_for(held.enter_context(lock.open("wb"))):
+                    held.callback(_remove, lock)
+        yield
+
+
+def _wait_for(lock: IO[bytes]) -> bool:
+    """Return whether this process holds a lock, after it waited for it.
+
+    Raises
+    ------
+    OSError
+        If files cannot be locked here.
+    """
+    end = time.monotonic() + _LONGEST_WAIT
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= end:
+                return False
+            time.sleep(_PAUSE)
+        else:
+            return True
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink()
+
+
 def _write(path: Path, code: NativeCode) -> None:
     """Keep the code; if that fails, the kernel is compiled again next time."""
     beside = path.with_name(f"{path.name}.{os.getpid()}")
@@ -228,8 +273,7 @@ def _write(path: Path, code: NativeCode) -> None:
         beside.write_bytes(code.to_bytes())
         beside.replace(path)
     except OSError:
-        with suppress(OSError):
-            beside.unlink()
+        _remove(beside)
 
 
 def _number(value: Any) -> tuple[str, int]:

@@ -11,7 +11,7 @@ import xxhash
 INTEGER, FLOAT, BOOLEAN = "i", "f", "b"
 """Types of numbers: int64, float64 and bool; each takes one word."""
 
-OBJECT_FORMAT = 2
+OBJECT_FORMAT = 3
 """Grows with each change of how kernels become object code, so that older files are not used."""
 
 ArgumentType = tuple[str, int, str] | str

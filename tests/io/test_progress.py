@@ -19,7 +19,7 @@ import pytest
 import swdual
 from swdual.io import progress
 from swdual.io.progress import Bar, Reading, layout
-from swdual.master.compilation import COMMON, COMPOSITION
+from swdual.master.compilation import COMMON, COMPOSITION, PLAIN
 
 PATIENCE = 100
 """Seconds after which something that has not come is a failure."""
@@ -347,8 +347,11 @@ def test_compilation_is_shown_and_is_no_part_of_the_time(clock):
 
 
 @pytest.mark.process
-def test_the_first_search_says_that_it_compiles_and_does_not_count_it(tmp_path):
-    """On a machine without compiled kernels; the next search finds them all."""
+@pytest.mark.parametrize(("comp_based_stats", "kernels"), [(0, PLAIN), (2, COMPOSITION)])
+def test_the_first_search_says_that_it_compiles_and_does_not_count_it(
+    tmp_path, comp_based_stats, kernels
+):
+    """On a machine without compiled kernels; it compiles none itself. The next one finds all."""
     program = """
 import logging, sys
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
@@ -356,13 +359,15 @@ import swdual
 from swdual.io.progress import compilation
 swdual.makedb(sys.argv[1], sys.argv[2], force=True)
 before = compilation.seconds
-found = swdual.iter_search({"q": "MKVLAWGGHERMKV" * 30}, sys.argv[2])
+mode = int(sys.argv[3])
+found = swdual.iter_search({"q": "MKVLAWGGHERMKV" * 30}, sys.argv[2], comp_based_stats=mode)
 hits = [hit.id for result in found for hit in result]
 print(compilation.seconds == before, hits)
 """
     word = "MKVLAWGGHERMKV"  # scores of 32 bits, and of 16
     (tmp_path / "t.fa").write_text(f">t\n{word * 30}\n>part\n{word * 10}\n")
-    command = [sys.executable, "-c", program, tmp_path / "t.fa", tmp_path / "t.db"]
+    files = [tmp_path / "t.fa", tmp_path / "t.db"]
+    command = [sys.executable, "-c", program, *files, str(comp_based_stats)]
     environment = {**os.environ, "SWDUAL_CACHE_DIR": os.fspath(tmp_path / "cache")}
 
     def run():
@@ -373,7 +378,7 @@ print(compilation.seconds == before, hits)
 
     assert run() == [progress.COMPILING, "True ['t', 'part']"]
     count = len([*(tmp_path / "cache").rglob("*.native")])
-    expected = COMMON.kernels + COMPOSITION.kernels
+    expected = COMMON.kernels + kernels.kernels
     assert abs(count - expected) <= 3  # it depends on the width of the registers
     assert run() == ["True ['t', 'part']"]
     assert len([*(tmp_path / "cache").rglob("*.native")]) == count

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
@@ -13,6 +18,9 @@ from numba.core.errors import TypingError
 from swdual.errors import EngineError
 from swdual.runtime import cache, native
 from swdual.runtime.jit import kernel
+
+PATIENCE = 100
+"""Seconds after which something that has not come is a failure."""
 
 
 def _describe(numbers, factor, pair, flag):
@@ -178,6 +186,53 @@ def test_a_search_imports_no_numba_once_kernels_are_compiled(here, spawn, thread
         again = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
         assert again.returncode == 0, again.stderr
         assert again.stdout == first.out
+
+
+def test_who_needs_a_kernel_that_is_being_compiled_waits_for_it(folder, monkeypatch):
+    """Two processes have an object each; what the first one writes, the second one loads."""
+    from swdual.runtime import codegen
+
+    compiling, may_end, compiled = threading.Event(), threading.Event(), []
+    compile_native = codegen.compile_native
+
+    def compile_slowly(*arguments):
+        compiled.append(threading.current_thread().name)
+        compiling.set()
+        assert may_end.wait(PATIENCE)
+        return compile_native(*arguments)
+
+    monkeypatch.setattr(codegen, "compile_native", compile_slowly)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(native.native(_fill), np.zeros(3, np.int64), 1)
+        assert compiling.wait(PATIENCE)
+        monkeypatch.setattr(native.time, "sleep", lambda seconds: may_end.set())
+        second = pool.submit(native.native(_fill), np.zeros(3, np.int64), 1)
+        assert first.result(PATIENCE) is second.result(PATIENCE) is None
+    assert len(compiled) == 1
+    assert [path.suffix for path in cache.cache_folder().iterdir()] == [".native"]
+
+
+@pytest.mark.parametrize("fails", ["the lock", "its file", "the other process"])
+def test_who_cannot_wait_compiles(folder, monkeypatch, fails):
+    """On file systems without locks, and where another process holds the lock for too long."""
+
+    def fail(*_):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    numbers = np.zeros(3, np.int64)
+    kernel = native.native(_fill)
+    types = (("<i8", 1, "C"), "i")
+    lock = kernel._path(types).with_suffix(".lock")
+    with ExitStack() as held:
+        if fails == "the lock":
+            monkeypatch.setattr(native.fcntl, "flock", fail)
+        elif fails == "its file":
+            lock.mkdir()
+        else:
+            fcntl.flock(held.enter_context(lock.open("wb")), fcntl.LOCK_EX)
+            monkeypatch.setattr(native, "_LONGEST_WAIT", 0.0)
+        kernel(numbers, 2)
+    assert numbers.tolist() == [2, 2, 2]
 
 
 @pytest.mark.process
