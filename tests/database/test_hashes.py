@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-
 from support.properties import examples
+
 from swdual.database import writing
 from swdual.database.hashes import hash_identifiers
 from swdual.database.writing import gather, pad_lengths
