@@ -87,12 +87,14 @@ def write(path, name, texts, endings=("",)):
 def data(tmp_path_factory):
     """A folder with small and large searches of proteins and nucleotides, and their databases.
 
-    ``q.fa`` in ``d.db`` takes a moment, ``long.fa`` in ``wide.db`` a second or a few of a thread.
+    ``q.fa`` in ``d.db`` takes a moment, as all pairs of ``few.db`` do; ``long.fa`` in ``wide.db``
+    takes a second or a few of a thread.
     """
     folder = tmp_path_factory.mktemp("data")
     rng = np.random.default_rng(9)
     for queries, targets, seed, letters, shape in (
         ("q", "d", 1, LETTERS, ((5, 30, 120, 7, 60, 300), rng.integers(1, 300, 700))),
+        ("fq", "few", 4, LETTERS, ((120, 60, 300), rng.integers(1, 300, 120))),
         ("nq", "nd", 2, BASES, ((40, 200, 25), rng.integers(20, 400, 300))),
         ("long", "wide", 3, LETTERS, ((1000,) * 24, rng.integers(300, 500, 1500))),
     ):

@@ -106,11 +106,11 @@ def test_proteins_are_found_as_on_one_machine(both, data, pair, here, options):
 
 
 PAIRS = {
-    "plain": ("allpairs", "d.db", "--comp-based-stats", "0", "-e", "1e3"),
-    "adjusted": ("allpairs", "d.db", "-e", "1e3", *SCORES),
-    "none": ("allpairs", "d.db", "--stats", "none", "--min-raw-score", "40"),
+    "plain": ("allpairs", "few.db", "--comp-based-stats", "0", "-e", "1e3"),
+    "adjusted": ("allpairs", "few.db", "-e", "1e3", *SCORES),
+    "none": ("allpairs", "few.db", "--stats", "none", "--min-raw-score", "40"),
     "a file": ("allpairs", "q.fa", "-e", "1e6", "-f", "6 std sseq relscore"),
-    "clusters": ("cluster", "d.db", "--min-identity", "20", "-c", "10", "-e", "10"),
+    "clusters": ("cluster", "few.db", "--min-identity", "20", "-c", "10", "-e", "10"),
 }
 
 
