@@ -61,7 +61,7 @@ def test_all_tests_are_in_the_table_with_fixtures_and_children(tmp_path, process
     assert header == ["test", "CPU seconds", "seconds", "compiling"]
     seconds = {name.partition("::")[2]: [*map(float, rest)] for name, *rest in rows}
     assert sorted(seconds) == ["test_child", "test_compiles", "test_fails", "test_fixture"]
-    assert seconds["test_fixture"][0] >= 0.3
+    assert seconds["test_fixture"][0] >= 0.25  # the clock ticks each 10 ms
     assert seconds["test_child"][0] > seconds["test_fails"][0]
     assert seconds["test_compiles"][2] > 0 == seconds["test_child"][2]
     folder = next(line for line in done.stdout.splitlines() if line.startswith("tests/some\t"))

@@ -201,8 +201,15 @@ def test_the_tier_of_a_test_is_chosen_by_its_time():
     assert nightly.choose_tiers(seconds, more, {}) == tiers
     faster = {"f::a": 0.3, "f::b[1]": 0.1, "f::b[2]": 0.12, "f::c": 0.4, "f::d": 0.1}
     assert nightly.choose_tiers(faster, {"f::d": 0.4}, tiers) == tiers
-    fast = {"f::b[1]": 0.01, "f::b[2]": 0.09, "f::c": 0.3, "f::d": 0.1}
+    fast = {"f::b[1]": 0.01, "f::b[2]": 0.07, "f::c": 0.3, "f::d": 0.1}
     assert nightly.choose_tiers(fast, {"f::d": 0.3}, tiers) == {"f::c": "slow"}
+
+
+def test_compiling_counts_in_no_test(tmp_path):
+    """The first one that needs a kernel pays for it; else the longer of the two times counts."""
+    table = tmp_path / "clock.tsv"
+    table.write_text("test\tCPU seconds\tseconds\tcompiling\nf::a\t5\t6\t4\nf::b\t3\t2\t0\n")
+    assert nightly.read_seconds(table) == {"f::a": 2, "f::b": 3}
 
 
 def test_a_test_that_hangs_fails_and_is_named(run, tmp_path):

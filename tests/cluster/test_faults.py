@@ -44,7 +44,6 @@ def name(request, data, monkeypatch):
     return request.param
 
 
-@pytest.mark.smoke(1)
 @pytest.mark.case(number=27)
 @pytest.mark.parametrize("seed", [1, 2])
 def test_a_worker_that_is_killed_is_done_without(data, local, make_cluster, name, seed):

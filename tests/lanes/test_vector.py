@@ -151,7 +151,6 @@ def run_as(case, name, lanes, cache):
 
 
 @pytest.mark.exhaustive
-@pytest.mark.smoke(1)
 @pytest.mark.parametrize("name", SETS)
 def test_every_look_up_gives_the_same_scores(case, expected, tmp_path, name):
     """With the instructions of older machines, 8, 16 and 32 bits score as the oracle does."""
