@@ -72,7 +72,7 @@ def main(keep: bool) -> None:
             codegen._optimize = optimize_watched
             code: NativeCode = steps.watch(TYPES, compile_native)(name, dispatcher, arguments)
         parts = [steps.seconds[step] for step in (TYPES, OPTIMIZING, MACHINE_CODE)]
-        rows.append((name.removeprefix("swdual."), sum(parts), *parts, len(code.object_code)))
+        rows.append((name, sum(parts), *parts, len(code.object_code)))
         return code
 
     codegen.compile_native = compile_one
