@@ -38,6 +38,12 @@ LOOK = (
 )
 """Variables that change the look of messages."""
 
+MMAP_THRESHOLD = "MALLOC_MMAP_THRESHOLD_"
+"""Of the C library: blocks of so many bytes and more return to the system when they are freed.
+
+It raises this by itself, up to 32 MB. A process with thousands of tests would keep 100 MB so.
+"""
+
 MAX_PROCESSES = 8
 """More would hardly be faster, but each needs up to 1 GB of memory."""
 
@@ -64,8 +70,12 @@ def _own_folders() -> Path:
 
 
 # Not in a hook: other conftest.py files import swdual before the first hook is called.
-# A worker of pytest-xdist has inherited the folders.
-_folder = None if "PYTEST_XDIST_WORKER" in os.environ else _own_folders()
+# A worker of pytest-xdist has inherited the folders. Processes that tests start are as users' are.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    _folder = None
+    os.environ.pop(MMAP_THRESHOLD, None)
+else:
+    _folder = _own_folders()
 
 
 register_profiles()
@@ -91,6 +101,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         from swdual.master.compilation import compile_kernels
 
         compile_kernels(adjusts=True)
+        os.environ[MMAP_THRESHOLD] = str(1 << 18)
 
 
 def pytest_unconfigure() -> None:
