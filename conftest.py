@@ -1,7 +1,7 @@
 """The tests use a home and a cache folder of their own, in the folder for temporary files.
 
-All processes that they start share them. Kernels are compiled anew in each session, which takes a
-minute; to keep them from session to session, name a folder in ``SWDUAL_TEST_CACHE``.
+All processes that they start share them. Kernels are compiled anew in each session, the common ones
+in some 20 seconds; to keep them from session to session, name a folder in ``SWDUAL_TEST_CACHE``.
 """
 
 from __future__ import annotations

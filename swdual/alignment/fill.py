@@ -202,7 +202,7 @@ class Filler:
                 score_width.table_rows,
                 (*numbers, goal - 1),
                 striped.scores(tables),
-                striped.steps,
+                striped.strides,
                 *scratch,
                 score,
                 tile,

@@ -41,13 +41,13 @@ class StripedQuery(NamedTuple):
     profile
         What `stripe_profile` returned; work space if rows are looked up; None if the scores are
         read from the tables of targets.
-    steps
-        Numbers from the scores of a target, and of a letter, to those of the next.
+    strides
+        Numbers from the scores of a target to those of the next, and the same for letters.
     """
 
     rows: NDArray[np.int64]
     profile: NDArray[np.signedinteger] | None
-    steps: tuple[int, int]
+    strides: tuple[int, int]
 
     @classmethod
     def of(cls, query: NDArray[np.int64], score_width: ScoreWidth, lanes: int) -> StripedQuery:
@@ -173,7 +173,7 @@ def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
         table_rows: int,
         numbers: tuple[int, int, int, int],
         profile: NDArray[np.signedinteger],
-        steps: tuple[int, int],
+        strides: tuple[int, int],
         H: NDArray[np.signedinteger],
         E: NDArray[np.signedinteger],
         lane_best: NDArray[np.signedinteger],
@@ -196,7 +196,7 @@ def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
         numbers
             What stands for score 0, the first and each further gap residue's cost, and the limit:
             a target's columns end with the first that exceeds it.
-        profile, steps
+        profile, strides
             See `StripedQuery.scores` and `StripedQuery`.
         H, E, lane_best
             Work space: the query's rows in whole vectors, as much, one vector.
@@ -211,7 +211,7 @@ def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
             one, the first row), and its number. Not used unless lines are kept.
         """
         zero_number, gx_number, ge_number, limit = numbers
-        target_step, letter_step = steps
+        target_stride, letter_stride = strides
         size = len(H)
         rows = size // LANES
         zero = splat(zero_number, BITS, LANES)
@@ -245,7 +245,7 @@ def target_kernel(bits: int, lanes: int) -> Callable[..., None]:
             best = zero
             column = 0
             while position < last:
-                at = target * target_step + residues[position] * letter_step
+                at = target * target_stride + residues[position] * letter_stride
                 position += 1
                 # Pass 1: F runs down inside each lane, starting from nothing.
                 diagonal = shift_lanes(load(H, size - LANES, LANES), zero)

@@ -471,7 +471,7 @@ def _score_each(
             score_width.table_rows,
             numbers,
             striped.scores(target_tables),
-            striped.steps,
+            striped.strides,
             *scratch,
             out,
             *(0, no_lines, no_lines, no_end),

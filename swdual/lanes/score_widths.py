@@ -15,8 +15,8 @@ from swdual.sequences.scoring import ScoringScheme
 
 MATRIX, PER_TARGET, PROFILE, FRAMESHIFT, MATRIX_WITH_OFFSETS = 0, 1, 2, 3, 4
 """Where the scores of pairs come from: from one matrix, from a matrix for each target, or from the
-positions of a profile; or from one matrix, with rows for all frames of a strand. Kernels are
-compiled for each, and for one matrix also with `Offsets`."""
+positions of a profile; or from one matrix, with rows for all frames of a strand, or with `Offsets`.
+Kernels are compiled for each, but for those that read where the scores are when they run."""
 
 OFFSET_ROWS, MAX_OFFSET = 16, 40
 """Rows after which offsets begin anew, and the largest offset of a number of 8 bits.

@@ -118,7 +118,7 @@ class NativeKernel:
                 path = self._path(types)
                 code = None if path is None else _read(path)
                 if code is None:
-                    with _alone(path):
+                    with _locked(path):
                         code = None if path is None else _read(path)
                         if code is None:
                             code = self._compile(types, path)
@@ -227,8 +227,8 @@ def _read(path: Path) -> NativeCode | None:
 
 
 @contextmanager
-def _alone(path: Path | None) -> Iterator[None]:
-    """Wait for a process that is compiling the kernel of a file, and let others wait in the block.
+def _locked(path: Path | None) -> Iterator[None]:
+    """Hold the lock of a kernel's file in the block, so that one process compiles the kernel.
 
     Nothing depends on it but time: where files cannot be locked, some kernels are compiled twice.
     """
@@ -236,13 +236,13 @@ def _alone(path: Path | None) -> Iterator[None]:
         with suppress(OSError):
             if path is not None:
                 lock = path.with_suffix(".lock")
-                if _wait_for(held.enter_context(lock.open("wb"))):
+                if _acquire(held.enter_context(lock.open("wb"))):
                     held.callback(_remove, lock)
         yield
 
 
-def _wait_for(lock: IO[bytes]) -> bool:
-    """Return whether this process holds a lock, after it waited for it.
+def _acquire(lock: IO[bytes]) -> bool:
+    """Wait for a lock for some time; return whether this process has it.
 
     Raises
     ------
