@@ -82,6 +82,9 @@ COMPOSITION = KernelSet(
 
 _PACKAGE = Path(__file__).parents[1]
 
+_tried: set[Path] = set()
+"""What this process has had compiled. If that failed, the next search does not wait for it again."""
+
 
 def compile_kernels(*, adjusts: bool = False, shown: bool = False) -> None:
     """Compile the kernels of the usual searches, unless this was done on this machine.
@@ -89,7 +92,7 @@ def compile_kernels(*, adjusts: bool = False, shown: bool = False) -> None:
     A file in the cache folder, named after the processor and what the kernels are made from, tells
     that it was done: looking for it takes no time. Rarer kernels, such as those for scores above
     32,767, are compiled when they are first needed; so are all where no folder can keep them, and
-    where Python cannot be started.
+    where this failed before in this process.
 
     Parameters
     ----------
@@ -103,9 +106,12 @@ def compile_kernels(*, adjusts: bool = False, shown: bool = False) -> None:
         return
     sets = COMMON, COMPOSITION if adjusts else PLAIN
     marks = {_find_mark(folder, each): each for each in sets}
-    missing = {mark: each for mark, each in marks.items() if not mark.exists()}
+    missing = {
+        mark: each for mark, each in marks.items() if mark not in _tried and not mark.exists()
+    }
     if not missing:
         return
+    _tried.update(missing)
     before, count = _count_kernels(folder), sum(each.kernels for each in missing.values())
     with progress_bar(COMPILING, "", 1, shown=shown) as bar, ExitStack() as running:
         compilation.announce()

@@ -1,0 +1,23 @@
+"""Kernels are compiled before a search, once on a machine."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from swdual.master.compilation import compile_kernels
+
+
+def test_a_compilation_that_failed_is_not_tried_again_by_each_search(tmp_path, monkeypatch):
+    """Each kernel is then compiled when it is needed."""
+    python, log = tmp_path / "python", tmp_path / "log"
+    python.write_text(f"#!/bin/sh\necho started >> {log}\nexit 1\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", os.fspath(python))
+    monkeypatch.setenv("SWDUAL_CACHE_DIR", os.fspath(tmp_path / "cache"))
+    compile_kernels()
+    compile_kernels()
+    assert log.read_text() == "started\n"
+    assert not [*(tmp_path / "cache").rglob("compiled-*")]  # the next process tries again
+    compile_kernels(adjusts=True)
+    assert log.read_text() == "started\nstarted\n"  # other kernels are
