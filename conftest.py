@@ -86,6 +86,9 @@ def pytest_configure(config: pytest.Config) -> None:
     """Prepare what processes that tests start inherit from this one."""
     for name in LOOK:
         os.environ.pop(name, None)
+    if hasattr(config, "workerinput"):
+        # It would keep all reports, and all tests that are left out: 100 MB. It prints nothing here.
+        config.pluginmanager.unregister(name="terminalreporter")
     # A process that was started in the background ignores SIGINT, and so do those that it starts.
     # Handlers, unlike this, are not inherited: this process goes on to ignore it, others heed it.
     # The workers of pytest-xdist go on to ignore it, too.
@@ -117,6 +120,7 @@ def pytest_collection() -> Iterator[None]:
     try:
         return (yield)
     finally:
+        gc.collect()  # tests that are left out
         gc.freeze()
         gc.enable()
 
