@@ -100,6 +100,7 @@ def check_places(hit, gene, target):
             base += 3
     assert base == (hit.query_end if strand > 0 else len(gene) - hit.query_start)
     assert hit.alignment.length == len(query_row) - query_row.count("\\") - query_row.count("/")
+    assert hit.alignment.identities == sum(map(str.__eq__, query_row, target_row))
 
 
 COSTS = [
@@ -112,6 +113,11 @@ COSTS = [
 @pytest.mark.parametrize("backend", ["reference", "simd"])
 def test_scores_and_paths_are_the_oracles(backend, costs):
     check_scores(backend, 1, 6, 6, **costs)
+
+
+@pytest.mark.parametrize("backend", ["reference", "simd"])
+def test_short_pairs_with_gaps_and_shifts_are_the_oracles(backend):
+    check_scores(backend, 3, 3, 3, longest=20, gap_open=2, gap_extend=1, frameshift=4)
 
 
 @pytest.mark.exhaustive

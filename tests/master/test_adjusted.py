@@ -171,26 +171,50 @@ def test_candidates_are_a_part_of_all(records, monkeypatch):
             assert scores.get(hit.id, (hit.score, hit.evalue)) == (hit.score, hit.evalue)
 
 
-def test_filters_use_adjusted_scores(records):
-    """Raw score, bits, E-value, identity, cover, best percent and number of hits."""
-    queries, targets = records
-    asked = {"comp_based_stats": 2, "adjust": "all"}
-    everything = swdual.search(queries, targets, evalue=1e6, max_target_seqs=0, **asked)
-    for options, passes in (
-        ({"evalue": 1e-3}, lambda hit, best: hit.evalue <= 1e-3),
-        ({"min_raw_score": 40}, lambda hit, best: hit.score >= 40),
-        ({"min_score": 20.0}, lambda hit, best: hit.bits >= 20),
-        ({"min_identity": 60.0}, lambda hit, best: hit.identity >= 0.6),
-        ({"min_query_cover": 50.0}, lambda hit, best: hit.query_coverage >= 0.5),
-        ({"top": 50.0}, lambda hit, best: hit.score >= best / 2),
-    ):
-        limits = {"evalue": 1e6, "max_target_seqs": 0} | options
-        filtered = swdual.search(queries, targets, **asked, **limits)
-        for some, all_ in zip(filtered, everything, strict=True):
-            expected = [hit.id for hit in all_ if passes(hit, all_[0].score)]
-            assert [hit.id for hit in some] == expected, options
-    best = swdual.search(queries, targets, evalue=1e6, max_target_seqs=2, **asked)
-    for some, all_ in zip(best, everything, strict=True):
+@pytest.fixture(scope="module")
+def everything(records):
+    """All hits of all targets."""
+    options = {"comp_based_stats": 2, "adjust": "all", "evalue": 1e6, "max_target_seqs": 0}
+    return swdual.search(*records, **options)
+
+
+def test_equal_scores_are_ordered_by_what_was_rounded(everything):
+    """Then by the input."""
+    equal = 0
+    for result in everything:
+        order = np.lexsort((result.ordinals, -result.unrounded))
+        assert order.tolist() == list(range(len(result)))
+        equal += np.count_nonzero((np.diff(result.scores) == 0) & (np.diff(result.unrounded) < 0))
+    assert equal > 10
+
+
+FILTERS = {
+    "evalue": (1e-3, lambda hit, best: hit.evalue <= 1e-3),
+    "min_raw_score": (35, lambda hit, best: hit.score >= 35),
+    "min_score": (20.0, lambda hit, best: hit.bits >= 20),
+    "min_identity": (85.0, lambda hit, best: hit.identity >= 0.85),
+    "min_query_cover": (50.0, lambda hit, best: hit.query_coverage >= 0.5),
+    "top": (50.0, lambda hit, best: hit.score >= best / 2),
+}
+"""A value of each filter, and whether a hit passes, given the score of the best one.
+
+Some hits have just this score, and this identity.
+"""
+
+
+@pytest.mark.parametrize("name", FILTERS)
+def test_filters_use_adjusted_scores(records, everything, name):
+    value, passes = FILTERS[name]
+    limits = {"comp_based_stats": 2, "adjust": "all", "evalue": 1e6, "max_target_seqs": 0}
+    filtered = swdual.search(*records, **{**limits, name: value})
+    for some, all_ in zip(filtered, everything, strict=True):
+        expected = [hit.id for hit in all_ if passes(hit, all_[0].score)]
+        assert [hit.id for hit in some] == expected
+
+
+def test_the_best_are_those_of_adjusted_scores(records, everything):
+    limits = {"comp_based_stats": 2, "adjust": "all", "evalue": 1e6, "max_target_seqs": 2}
+    for some, all_ in zip(swdual.search(*records, **limits), everything, strict=True):
         assert [hit.id for hit in some] == [hit.id for hit in all_][:2]
 
 

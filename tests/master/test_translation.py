@@ -49,9 +49,10 @@ def score(one, other):
     return local_score_gotoh(*codes, BLOSUM62, 11, 1)
 
 
-def run(program, **options):
-    """Return the results of a program."""
-    queries, targets, _, target_code = PROGRAMS[program]
+def run(program, queries=None, targets=None, **options):
+    """Return the results of a program, of other queries and targets if they are given."""
+    target_code = PROGRAMS[program][3]
+    queries, targets = queries or PROGRAMS[program][0], targets or PROGRAMS[program][1]
     database = database_of(targets, PROTEIN if target_code is None else NUCLEOTIDE)
     return search(queries, database, task=program, **{**OPEN, **options})
 
@@ -87,6 +88,22 @@ def test_the_best_frames_are_the_oracles(program, backend):
         names = [*targets]
         assert [(h.id, h.score, h.query_frame, h.target_frame) for h in result] == [
             (names[each.target], *each[1:]) for each in found
+        ]
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_the_first_of_equal_frames_is_the_best(program):
+    """Each piece of a gene stands twice in its sequence, in two frames."""
+    pytest.importorskip("Bio", reason="Biopython has the tables")
+    queries, targets, *codes = PROGRAMS[program]
+    few = [
+        {k: x if code is None else f"{x[:60]}A{x[:60]}" for k, x in [*records.items()][:2]}
+        for records, code in zip((queries, targets), codes, strict=True)
+    ]
+    for result, letters in zip(run(program, *few, align=False), few[0].values(), strict=True):
+        found = oracle.search(letters, [*few[1].values()], score, *codes)
+        assert [(h.score, h.query_frame, h.target_frame) for h in result] == [
+            each[1:] for each in found
         ]
 
 
