@@ -225,6 +225,21 @@ def test_a_search_that_goes_on_finds_the_same(
     assert 0 < again.timing.cells < whole.timing.cells
 
 
+def test_a_search_goes_on_in_its_second_batch(monkeypatch, many_tasks, path):
+    """Small enough for the quick tests: some tasks of the batch are done, others are not."""
+    database = Database.from_batches([batch_of(sequences(60, 10, 60, 1))], PROTEIN, "targets")
+    options = {"comp_based_stats": 0, "evalue": 1e4, "threads": 1}
+    whole = search(QUERIES, database, **options)
+    assert all(map(len, whole))
+    with monkeypatch.context() as patch:
+        end_after(patch, 5)
+        with pytest.raises(Ended):
+            search(QUERIES, database, journal=path, **options)
+    again = search(QUERIES, database, journal=path, resume=True, **options)
+    assert again == whole
+    assert 0 < again.timing.cells < 0.5 * whole.timing.cells
+
+
 def test_a_search_may_be_ended_often(monkeypatch, many_tasks, path, database):
     whole = search(QUERIES, database)
     endings = 0
