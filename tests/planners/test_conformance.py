@@ -574,6 +574,13 @@ def test_heteroprio_takes_over_from_gpus_too():
     assert [plan.kinds[worker] for worker in plan.workers] == ["cpu", "cpu"]
 
 
+def test_heteroprio_takes_over_what_would_end_last():
+    """The GPU ends task 0 at 1 and task 2, which a CPU has until 12, at 6; task 1 ends at 10."""
+    plan = checked("heteroprio", Problem([100.0, 10.0, 12.0], [1.0, 5.0, 5.0], 2, 1))
+    assert plan.makespan == 10.0
+    assert [plan.kinds[worker] for worker in plan.workers] == ["gpu", "cpu", "gpu"]
+
+
 def test_heteroprio_keeps_its_published_factors():
     """The golden ratio on one CPU and one GPU, one more on several CPUs, 2 + sqrt 2 in general.
 

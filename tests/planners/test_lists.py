@@ -1,9 +1,11 @@
-"""List schedules: who gets a task that several workers would end at once; the best is kept."""
+"""Parts of planners, by hand: list schedules, exchanges of tasks, and the knapsack."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from swdual.planners._exchange import exchange
+from swdual.planners._knapsack import allocate
 from swdual.planners._lists import Allocations, schedule_on_all_workers
 from swdual.planning.instance import Instance
 
@@ -25,3 +27,23 @@ def test_a_worse_allocation_does_not_replace_the_best():
             allocations.offer(allocation)
         assert allocations.on_gpu.tolist() == on_gpu.tolist()
         assert allocations.makespan == 10
+
+
+def test_a_task_moves_to_the_other_kind_where_it_is_short():
+    """The CPU ends its only task at 10; the GPU, which works until 5, would end it at 6."""
+    instance = Instance(np.array([10.0, 20.0]), np.array([1.0, 5.0]), np.ones(1), np.ones(1))
+    allocations = Allocations(instance)
+    allocations.offer(np.array([False, True]))
+    assert allocations.makespan == 10
+    exchange(allocations, good_enough=0)
+    assert allocations.makespan == 6
+    assert allocations.on_gpu.all()
+
+
+def test_tasks_that_only_gpus_can_do_leave_less_room_for_others():
+    """Two GPUs have 8 of 20 left, for two tasks of 4; a CPU does the other three, of 3 each."""
+    p, q = np.array([50.0, 50, 3, 3, 3, 3, 3]), np.array([6.0, 6, 4, 4, 4, 4, 4])
+    on_gpu = allocate(p, q, 1, 2, 10.0)
+    assert on_gpu is not None
+    assert on_gpu[:2].all()
+    assert on_gpu[2:].sum() == 2
