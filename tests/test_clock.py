@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.clock import HEADER
 
 ROOT = Path(__file__).parents[1]
 
@@ -15,11 +16,15 @@ TESTS = """
 import os, subprocess, sys, time
 import numba
 import pytest
+from support.properties import seeds
 
 def burn():
     begin = time.process_time()
     while time.process_time() - begin < 0.3:
         pass
+
+def test_seeds():
+    assert [*seeds(5)]
 
 @pytest.fixture
 def dear():
@@ -44,7 +49,7 @@ def test_all_tests_are_in_the_table_with_fixtures_and_children(tmp_path, process
     """Also those that fail; and pytest that a test starts does not write the table again."""
     (tmp_path / "tests" / "some").mkdir(parents=True)
     (tmp_path / "tests" / "some" / "test_some.py").write_text(TESTS)
-    (tmp_path / "conftest.py").write_text("pytest_plugins = ['support.clock']\n")
+    (tmp_path / "conftest.py").write_text("pytest_plugins = ['support.tiers', 'support.clock']\n")
     (tmp_path / "pytest.ini").touch()
     table = tmp_path / "clock.tsv"
     own = {"PYTHONPATH": os.fspath(ROOT / "tests"), "SWDUAL_TEST_CLOCK": os.fspath(table)}
@@ -56,11 +61,15 @@ def test_all_tests_are_in_the_table_with_fixtures_and_children(tmp_path, process
         text=True,
         check=False,
     )
-    assert "1 failed, 3 passed" in done.stdout, done.stdout + done.stderr
+    assert "1 failed, 4 passed" in done.stdout, done.stdout + done.stderr
     header, *rows = [line.split("\t") for line in table.read_text().splitlines()]
-    assert header == ["test", "CPU seconds", "seconds", "compiling"]
-    seconds = {name.partition("::")[2]: [*map(float, rest)] for name, *rest in rows}
-    assert sorted(seconds) == ["test_child", "test_compiles", "test_fails", "test_fixture"]
+    assert header == [*HEADER]
+    seconds = {name.partition("::")[2]: [*map(float, rest)] for name, *rest, _ in rows}
+    scaled = [name.partition("::")[2] for name, *_, last in rows if last == "yes"]
+    assert scaled == ["test_seeds"]
+    assert sorted(seconds) == (
+        ["test_child", "test_compiles", "test_fails", "test_fixture", "test_seeds"]
+    )
     assert seconds["test_fixture"][0] >= 0.25  # the clock ticks each 10 ms
     assert seconds["test_child"][0] > seconds["test_fails"][0]
     assert seconds["test_compiles"][2] > 0 == seconds["test_child"][2]

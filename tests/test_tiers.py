@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 from support import nightly
+from support.clock import HEADER
 from support.properties import PERCENT, examples, seeds
 from support.tiers import TIERS, is_quick, sample
 
@@ -208,8 +209,9 @@ def test_the_tier_of_a_test_is_chosen_by_its_time():
 def test_compiling_counts_in_no_test(tmp_path):
     """The first one that needs a kernel pays for it; else the longer of the two times counts."""
     table = tmp_path / "clock.tsv"
-    table.write_text("test\tCPU seconds\tseconds\tcompiling\nf::a\t5\t6\t4\nf::b\t3\t2\t0\n")
+    table.write_text("\t".join(HEADER) + "\nf::a\t5\t6\t4\tno\nf::b\t3\t2\t0\tyes\n")
     assert nightly.read_seconds(table) == {"f::a": 2, "f::b": 3}
+    assert nightly.read_seconds(table, 0.25) == {"f::a": 2, "f::b": 0.75}  # of its examples
 
 
 def test_a_test_that_hangs_fails_and_is_named(run, tmp_path):

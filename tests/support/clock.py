@@ -4,7 +4,8 @@ A run writes the seconds of its tests to the file ``SWDUAL_TEST_CLOCK``, if that
 those of each folder and of the slowest tests. Seconds of the CPU depend little on what else the
 machine does. They are those of the test's process and of the children that it waited for; the first
 test that needs a fixture or a kernel pays for it. The seconds in which Numba compiles in the test's
-process are in a column of their own.
+process are in a column of their own. The last one tells whether the profile scales the number of
+examples of a test (see `support.properties`).
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from typing import NamedTuple
 import pytest
 from numba.core import event
 
-HEADER = ("test", "CPU seconds", "seconds", "compiling")
+HEADER = ("test", "CPU seconds", "seconds", "compiling", "scaled")
 SLOWEST = 50
 """How many tests are printed."""
 
@@ -95,13 +96,15 @@ class _Table:
     def __init__(self, path):
         self.path = path
         self.tests = defaultdict(lambda: NONE)
+        self.scaled = set()
         self.memory = {}
 
     def pytest_runtest_logreport(self, report):
         """Add the seconds of a phase."""
-        for name, value in report.user_properties:
-            if name == "seconds":
-                self.tests[report.nodeid] += Seconds(*value)
+        known = dict(report.user_properties)
+        self.tests[report.nodeid] += Seconds(*known.get("seconds", NONE))
+        if report.when == "call" and not known.get("complete", True):
+            self.scaled.add(report.nodeid)
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node):
@@ -117,17 +120,19 @@ class _Table:
     def pytest_terminal_summary(self, terminalreporter):
         """Write the file, and print folders and the slowest tests."""
         slowest = sorted(self.tests.items(), key=lambda test: -test[1].cpu)
-        self.path.write_text("\n".join(_lines(HEADER, slowest)) + "\n")
+        scaled = (f"\t{'yes' if name in self.scaled else 'no'}" for name, _ in slowest)
+        lines = map("".join, zip(_lines(slowest), scaled, strict=True))
+        self.path.write_text("\n".join(["\t".join(HEADER), *lines]) + "\n")
         folders = defaultdict(lambda: NONE)
         for name, seconds in slowest:
             folders[folder_of(name)] += seconds
         terminalreporter.section("where the time went")
         order = sorted(folders.items(), key=lambda folder: -folder[1].cpu)
-        for row in _lines(("folder", *HEADER[1:]), order):
-            terminalreporter.write_line(row)
-        terminalreporter.write_line("")
-        for row in _lines(HEADER, slowest[:SLOWEST]):
-            terminalreporter.write_line(row)
+        for what, rows in (("folder", order), ("test", slowest[:SLOWEST])):
+            terminalreporter.write_line("\t".join([what, *HEADER[1:-1]]))
+            for line in _lines(rows):
+                terminalreporter.write_line(line)
+            terminalreporter.write_line("")
         own = {"this process": _largest_memory()}
         for name, size in (self.memory or own).items():
             terminalreporter.write_line(f"memory of {name}: {size / 2**20:,.0f} MiB")
@@ -147,7 +152,6 @@ def _largest_memory():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 
-def _lines(header, rows):
-    yield "\t".join(header)
+def _lines(rows):
     for name, seconds in rows:
         yield "\t".join([name, *(f"{each:.2f}" for each in seconds)])

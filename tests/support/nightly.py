@@ -37,6 +37,9 @@ SLOW_SECONDS, NIGHTLY_SECONDS = 0.15, 0.7
 ONLY_SECONDS = 0.5
 """The fastest case of a test is quick if it takes less than this."""
 
+QUICK_PART = 0.2
+"""The part of the random examples that the quick tests try."""
+
 STEADY = 0.5
 """A test leaves its tier if it takes less than this part of the limit."""
 
@@ -137,14 +140,22 @@ def choose_tiers(
     return found
 
 
-def read_seconds(table: Path) -> dict[str, float]:
+def read_seconds(table: Path, part: float = 1.0) -> dict[str, float]:
     """Return the longer of the two times of each test in a table of `support.clock`.
 
     Without the time of compiling: the first test that needs a kernel pays for it.
+
+    Parameters
+    ----------
+    table
+        The file.
+    part
+        The part of the examples that is meant. A test whose examples are scaled takes this part.
     """
     rows = (row.split("\t") for row in table.read_text().splitlines()[1:])
     return {
-        test: max(float(cpu), float(wall)) - float(compiling) for test, cpu, wall, compiling in rows
+        test: (max(float(cpu), float(wall)) - float(compiling)) * (part if scaled == "yes" else 1)
+        for test, cpu, wall, compiling, scaled in rows
     }
 
 
@@ -166,8 +177,9 @@ def all_paths() -> set[str]:
 
 
 if __name__ == "__main__":
-    few, more = (read_seconds(Path(table)) for table in sys.argv[1:])
-    chosen = choose_tiers({**more, **few}, more, tiers())
+    quick, slow = map(Path, sys.argv[1:])
+    few = read_seconds(slow, QUICK_PART) | read_seconds(quick)
+    chosen = choose_tiers(few, read_seconds(slow), tiers())
     SLOW.write_text("".join(f"{test}\t{tier}\n" for test, tier in sorted(chosen.items())))
     tiers.cache_clear()
     digests = {path: digest(path) for path in sorted(all_paths())}

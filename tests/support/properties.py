@@ -8,8 +8,9 @@ tries twenty times as many, others each time.
 from __future__ import annotations
 
 from hypothesis import HealthCheck, settings
+from support.nightly import QUICK_PART
 
-PERCENT = {"quick": 20, "ci": 100, "nightly": 2000}
+PERCENT = {"quick": round(100 * QUICK_PART), "ci": 100, "nightly": 2000}
 """Examples in each profile. 100 is the number of examples of a test that sets none."""
 
 
