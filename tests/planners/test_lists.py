@@ -29,6 +29,15 @@ def test_a_worse_allocation_does_not_replace_the_best():
         assert allocations.makespan == 10
 
 
+def test_an_allocation_is_judged_by_the_fastest_worker():
+    """A task ends at 10 on the GPU, and at 6 on the faster of two CPUs; at 12 on the other."""
+    instance = Instance(np.array([12.0]), np.array([10.0]), np.array([1.0, 2.0]), np.ones(1))
+    allocations = Allocations(instance)
+    allocations.offer(np.array([True]))
+    allocations.offer(np.array([False]))
+    assert allocations.makespan == 6
+
+
 def test_a_task_moves_to_the_other_kind_where_it_is_short():
     """The CPU ends its only task at 10; the GPU, which works until 5, would end it at 6."""
     instance = Instance(np.array([10.0, 20.0]), np.array([1.0, 5.0]), np.ones(1), np.ones(1))
