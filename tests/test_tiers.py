@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 from support import nightly
 from support.clock import HEADER
-from support.properties import PERCENT, examples, seeds
+from support.properties import PARTS, PERCENT, examples, seeds
 from support.tiers import TIERS, is_quick, sample
 
 ROOT = Path(__file__).parents[1]
@@ -326,6 +326,9 @@ def test_the_profile_scales_numbers_of_examples():
         for name, percent in PERCENT.items():
             settings.load_profile(name)
             assert examples(50).max_examples == len(seeds(50)) == percent / 2
+            parts = [[*seeds(200, part)] for part in range(PARTS)]
+            assert [len(part) for part in parts] == [40 * percent / 100] * PARTS
+            assert [part[0] for part in parts] == [0, 40, 80, 120, 160]
         settings.load_profile("quick")
         assert examples(1).max_examples == 1
         assert examples(50).derandomize

@@ -144,6 +144,17 @@ def test_scores_are_computed_where_there_are_none(file):
     assert pytest.approx(expected.gapped.K, rel=1e-14) == found.gapped.K
 
 
+def test_scaled_scores_are_computed_from_the_frequencies(file):
+    """Those of the file are so many times as large, as in the databases of rpsblast."""
+    expected = read_profile(file())
+    text = recorded("brief")
+    start, end = text.index("scores {"), text.index("lambda {")
+    scaled = NUMBER.sub(lambda n: n[0] if n[0] == "-32768" else f"{n[0]}00", text[start:end])
+    path = file()
+    path.write_text(f"{text[:start]}{scaled}scalingFactor 100,\n      {text[end:]}")
+    assert np.array_equal(read_profile(path).scores, expected.scores)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -7,11 +7,18 @@ tries twenty times as many, others each time.
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import HealthCheck, settings
 from support.nightly import QUICK_PART
 
 PERCENT = {"quick": round(100 * QUICK_PART), "ci": 100, "nightly": 2000}
 """Examples in each profile. 100 is the number of examples of a test that sets none."""
+
+
+PARTS = 5
+
+in_parts = pytest.mark.parametrize("part", range(PARTS))
+"""Makes a case of each part of the seeds of a test."""
 
 
 def register_profiles() -> None:
@@ -42,9 +49,20 @@ def scaled(count: int) -> int:
     return max(1, round(count * settings().max_examples / PERCENT["ci"]))
 
 
-def seeds(count: int) -> range:
-    """Return the seeds of a test that draws its examples itself; `count` as of `examples`."""
-    return range(scaled(count))
+def seeds(count: int, part: int | None = None) -> range:
+    """Return the seeds of a test that draws its examples itself.
+
+    Parameters
+    ----------
+    count
+        As of `examples`.
+    part
+        Those of one of `PARTS` cases, which share the seeds: one case is quick where all are not.
+    """
+    if part is None:
+        return range(scaled(count))
+    each = count // PARTS
+    return range(part * each, part * each + scaled(each))
 
 
 def examples(count: int, **options: object) -> settings:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from oracles import fair_share as oracle
-from support.properties import seeds
+from support.properties import in_parts, seeds
 from support.random_jobs import jobs_at_random, workload_of
 
 from swdual.errors import InputError
@@ -31,8 +31,7 @@ OPTIONS = {
 
 def instances(policy, order, part):
     """Yield instances for the oracle: few and many users, equal and other shares."""
-    for number in seeds(40):
-        seed = 40 * part + number
+    for seed in seeds(200, part):
         random = np.random.default_rng(seed)
         processors = 2 + seed % 15
         jobs = jobs_at_random(seed, 20, processors, longest=(12, 200)[seed % 2])
@@ -63,7 +62,7 @@ def schedule_of(instance):
     return simulate(workload, instance["processors"], instance["policy"], options=options)
 
 
-@pytest.mark.parametrize("part", range(5))
+@in_parts
 @pytest.mark.parametrize("order", OPTIONS)
 @pytest.mark.parametrize("policy", POLICIES)
 def test_jobs_start_when_the_oracle_says(policy, order, part):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from oracles import scheduling as oracle
-from support.properties import seeds
+from support.properties import in_parts, seeds
 from support.scheduling_oracles import BY_COUNT, BY_PROCESSORS, jobs_of, random_workload
 
 from swdual.scheduling.engine import simulate
@@ -26,13 +26,12 @@ TRACES = {
 JOBS = 5000
 
 
-@pytest.mark.parametrize("part", range(5))
+@in_parts
 @pytest.mark.parametrize("name", BY_COUNT | BY_PROCESSORS)
 def test_random_jobs_start_when_the_oracle_says(name, part):
     """On hundreds of small instances, whole and broken seconds."""
     policy, options, expected = (BY_COUNT | BY_PROCESSORS)[name]
-    for number in seeds(40):
-        seed = 40 * part + number
+    for seed in seeds(200, part):
         m = 2 + seed % 15
         workload = random_workload(seed, 60, m, whole=seed % 3 > 0)
         schedule = simulate(workload, m, policy, options=options)

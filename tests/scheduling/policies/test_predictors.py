@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracles import predicted_times as oracle
-from support.properties import seeds
+from support.properties import in_parts, seeds
 from support.random_jobs import jobs_at_random, workload_of
 
 from swdual.errors import InputError
@@ -19,14 +19,15 @@ pytestmark = pytest.mark.sample("values")
 CORRECTIONS = OPTIONS["correction"].choices
 
 
+@in_parts
 @pytest.mark.parametrize("backfill_order", ["submission", "sjf"])
 @pytest.mark.parametrize("correction", CORRECTIONS)
 @pytest.mark.parametrize("predictor", ["last_two", "ave2", "perfect"])
-def test_jobs_start_when_the_oracle_says(predictor, correction, backfill_order):
+def test_jobs_start_when_the_oracle_says(predictor, correction, backfill_order, part):
     """On random jobs of a few users, some of which last for hours."""
     options = {"predictor": predictor, "correction": correction, "backfill_order": backfill_order}
     corrected = 0
-    for seed in seeds(200):
+    for seed in seeds(200, part):
         processors = 2 + seed % 15
         jobs = jobs_at_random(seed, 40, processors, longest=(12, 20_000)[seed % 2])
         users = np.random.default_rng(seed).integers(1, 4, len(jobs)).tolist()

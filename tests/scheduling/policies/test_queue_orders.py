@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from oracles import queue_orders as oracle
-from support.properties import seeds
+from support.properties import in_parts, seeds
 from support.random_jobs import jobs_at_random, workload_of
 
 from swdual.errors import InputError
@@ -19,9 +19,9 @@ pytestmark = pytest.mark.sample("values")
 NAMES = ["submission", *ORDERS]
 
 
-def instances():
+def instances(part=None):
     """Yield jobs and processors: some machines are small, some jobs long; times begin late."""
-    for seed in seeds(200):
+    for seed in seeds(200, part):
         processors = 2 + seed % 15
         jobs = jobs_at_random(seed, 20, processors, longest=(12, 200)[seed % 2])
         yield [(1000 + submit, *rest) for submit, *rest in jobs], processors
@@ -33,17 +33,19 @@ def started(jobs, processors, policy, **options):
     return schedule.start_time.tolist()
 
 
+@in_parts
 @pytest.mark.parametrize("order", NAMES)
-def test_without_backfilling_jobs_start_when_the_oracle_says(order):
-    for jobs, processors in instances():
+def test_without_backfilling_jobs_start_when_the_oracle_says(order, part):
+    for jobs, processors in instances(part):
         expected = oracle.fcfs(jobs, processors, order)
         assert started(jobs, processors, "fcfs", order=order) == expected
 
 
+@in_parts
 @pytest.mark.parametrize("order", NAMES)
-def test_under_easy_jobs_start_when_the_oracle_says(order):
+def test_under_easy_jobs_start_when_the_oracle_says(order, part):
     """Also where others are tried in another order, and with other numbers of reservations."""
-    for number, (jobs, processors) in enumerate(instances()):
+    for number, (jobs, processors) in enumerate(instances(part)):
         expected = oracle.easy(jobs, processors, order, order)
         assert started(jobs, processors, "easy", order=order) == expected
         options = {"order": order, "backfill_order": NAMES[number % len(NAMES)]}
@@ -53,9 +55,10 @@ def test_under_easy_jobs_start_when_the_oracle_says(order):
             assert started(jobs, processors, "easy", **given) == expected
 
 
+@in_parts
 @pytest.mark.parametrize("order", NAMES)
-def test_under_conservative_jobs_start_when_the_oracle_says(order):
-    for jobs, processors in instances():
+def test_under_conservative_jobs_start_when_the_oracle_says(order, part):
+    for jobs, processors in instances(part):
         starts, promised = oracle.conservative(jobs, processors, order)
         options = {"order": order}
         schedule = simulate(workload_of(jobs), processors, "conservative", options=options)

@@ -229,6 +229,19 @@ def test_the_first_job_that_is_too_wide_is_named():
         clean(trace_of(wide), processors=1024)
 
 
+def test_processors_that_are_unknown_are_those_of_the_other_field():
+    """-1 and 0 alike; a job without either is dropped."""
+    trace = trace_of(
+        *({"allocated_processors": 0}, {"allocated_processors": -1}),
+        *({"requested_processors": 0}, {"requested_processors": -1}),
+        {"allocated_processors": 0, "requested_processors": -1},
+    )
+    for field in RULES["processors"].choices:
+        workload = clean(trace, Repairs(processors=field))
+        assert workload.number.tolist() == [1, 2, 3, 4]
+        assert workload.processors.tolist() == [4, 4, 4, 4]
+
+
 def test_other_fields_go_along():
     """By name, whole numbers as such; what the workload has itself is not repeated."""
     workload = clean(trace_of({"user": 5, "cpu_time": 2.5, "queue": 2}, {"user": 6}))
