@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 
+from swdual.master import compilation
 from swdual.master.compilation import compile_kernels
 
 
@@ -14,10 +15,10 @@ def test_a_compilation_that_failed_is_not_tried_again_by_each_search(tmp_path, m
     python.write_text(f"#!/bin/sh\necho started >> {log}\nexit 1\n")
     python.chmod(0o755)
     monkeypatch.setattr(sys, "executable", os.fspath(python))
-    monkeypatch.setenv("SWDUAL_CACHE_DIR", os.fspath(tmp_path / "cache"))
+    monkeypatch.setattr(compilation, "cache_folder", lambda: tmp_path)
     compile_kernels()
     compile_kernels()
     assert log.read_text() == "started\n"
-    assert not [*(tmp_path / "cache").rglob("compiled-*")]  # the next process tries again
+    assert not [*tmp_path.glob("compiled-*")]  # the next process tries again
     compile_kernels(adjusts=True)
     assert log.read_text() == "started\nstarted\n"  # other kernels are
