@@ -87,7 +87,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in LOOK:
         os.environ.pop(name, None)
     if hasattr(config, "workerinput"):
-        # It would keep all reports, and all tests that are left out: 100 MB. It prints nothing here.
+        # It prints nothing here, and would keep all reports, and all tests that are left out.
         config.pluginmanager.unregister(name="terminalreporter")
     # A process that was started in the background ignores SIGINT, and so do those that it starts.
     # Handlers, unlike this, are not inherited: this process goes on to ignore it, others heed it.

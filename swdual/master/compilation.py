@@ -83,7 +83,7 @@ COMPOSITION = KernelSet(
 _PACKAGE = Path(__file__).parents[1]
 
 _tried: set[Path] = set()
-"""What this process has had compiled. If that failed, the next search does not wait for it again."""
+"""What this process has had compiled: if that failed, the next search does not wait again."""
 
 
 def compile_kernels(*, adjusts: bool = False, shown: bool = False) -> None:
