@@ -87,7 +87,7 @@ def pytest_configure(config: pytest.Config) -> None:
     for name in LOOK:
         os.environ.pop(name, None)
     if hasattr(config, "workerinput"):
-        # It prints nothing here, and would keep all reports, and all tests that are left out.
+        # It prints nothing here, but keeps all reports and all tests that are left out.
         config.pluginmanager.unregister(name="terminalreporter")
     # A process that was started in the background ignores SIGINT, and so do those that it starts.
     # Handlers, unlike this, are not inherited: this process goes on to ignore it, others heed it.
@@ -120,7 +120,7 @@ def pytest_collection() -> Iterator[None]:
     try:
         return (yield)
     finally:
-        gc.collect()  # tests that are left out
+        gc.collect()  # frees the tests that are left out
         gc.freeze()
         gc.enable()
 

@@ -67,9 +67,8 @@ def test_all_tests_are_in_the_table_with_fixtures_and_children(tmp_path, process
     seconds = {name.partition("::")[2]: [*map(float, rest)] for name, *rest, _ in rows}
     scaled = [name.partition("::")[2] for name, *_, last in rows if last == "yes"]
     assert scaled == ["test_seeds"]
-    assert sorted(seconds) == (
-        ["test_child", "test_compiles", "test_fails", "test_fixture", "test_seeds"]
-    )
+    names = ["test_child", "test_compiles", "test_fails", "test_fixture", "test_seeds"]
+    assert sorted(seconds) == names
     assert seconds["test_fixture"][0] >= 0.25  # the clock ticks each 10 ms
     assert seconds["test_child"][0] > seconds["test_fails"][0]
     assert seconds["test_compiles"][2] > 0 == seconds["test_child"][2]

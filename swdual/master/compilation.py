@@ -83,7 +83,7 @@ COMPOSITION = KernelSet(
 _PACKAGE = Path(__file__).parents[1]
 
 _tried: set[Path] = set()
-"""What this process has had compiled: if that failed, the next search does not wait again."""
+"""What was compiled, or could not be: later searches of this process do not wait for it again."""
 
 
 def compile_kernels(*, adjusts: bool = False, shown: bool = False) -> None:
@@ -111,7 +111,6 @@ def compile_kernels(*, adjusts: bool = False, shown: bool = False) -> None:
     }
     if not missing:
         return
-    _tried.update(missing)
     before, count = _count_kernels(folder), sum(each.kernels for each in missing.values())
     with progress_bar(COMPILING, "", 1, shown=shown) as bar, ExitStack() as running:
         compilation.announce()
@@ -122,6 +121,7 @@ def compile_kernels(*, adjusts: bool = False, shown: bool = False) -> None:
             bar(min(_count_kernels(folder) - before, count), count)
             with suppress(subprocess.TimeoutExpired):
                 process.wait(REFRESH_SECONDS)
+    _tried.update(missing)  # not if the user interrupted it
     if process.returncode == 0:
         with suppress(OSError):
             for mark in missing:

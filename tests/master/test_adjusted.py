@@ -171,11 +171,13 @@ def test_candidates_are_a_part_of_all(records, monkeypatch):
             assert scores.get(hit.id, (hit.score, hit.evalue)) == (hit.score, hit.evalue)
 
 
+UNLIMITED = {"comp_based_stats": 2, "adjust": "all", "evalue": 1e6, "max_target_seqs": 0}
+
+
 @pytest.fixture(scope="module")
 def everything(records):
     """All hits of all targets."""
-    options = {"comp_based_stats": 2, "adjust": "all", "evalue": 1e6, "max_target_seqs": 0}
-    return swdual.search(*records, **options)
+    return swdual.search(*records, **UNLIMITED)
 
 
 def test_equal_scores_are_ordered_by_what_was_rounded(everything):
@@ -205,16 +207,15 @@ Some hits have just this score, and this identity.
 @pytest.mark.parametrize("name", FILTERS)
 def test_filters_use_adjusted_scores(records, everything, name):
     value, passes = FILTERS[name]
-    limits = {"comp_based_stats": 2, "adjust": "all", "evalue": 1e6, "max_target_seqs": 0}
-    filtered = swdual.search(*records, **{**limits, name: value})
+    filtered = swdual.search(*records, **{**UNLIMITED, name: value})
     for some, all_ in zip(filtered, everything, strict=True):
         expected = [hit.id for hit in all_ if passes(hit, all_[0].score)]
         assert [hit.id for hit in some] == expected
 
 
 def test_the_best_are_those_of_adjusted_scores(records, everything):
-    limits = {"comp_based_stats": 2, "adjust": "all", "evalue": 1e6, "max_target_seqs": 2}
-    for some, all_ in zip(swdual.search(*records, **limits), everything, strict=True):
+    best = swdual.search(*records, **{**UNLIMITED, "max_target_seqs": 2})
+    for some, all_ in zip(best, everything, strict=True):
         assert [hit.id for hit in some] == [hit.id for hit in all_][:2]
 
 

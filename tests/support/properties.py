@@ -14,8 +14,8 @@ from support.nightly import QUICK_PART
 PERCENT = {"quick": round(100 * QUICK_PART), "ci": 100, "nightly": 2000}
 """Examples in each profile. 100 is the number of examples of a test that sets none."""
 
-
 PARTS = 5
+"""Cases that share the seeds of a test: one case is quick where all seeds together are slow."""
 
 in_parts = pytest.mark.parametrize("part", range(PARTS))
 """Makes a case of each part of the seeds of a test."""
@@ -57,7 +57,7 @@ def seeds(count: int, part: int | None = None) -> range:
     count
         As of `examples`.
     part
-        Those of one of `PARTS` cases, which share the seeds: one case is quick where all are not.
+        Return the seeds of this case only: with `in_parts`, `PARTS` cases share the seeds.
     """
     if part is None:
         return range(scaled(count))
