@@ -22,7 +22,7 @@ from typing import IO, Protocol, cast
 
 from swdual.errors import InputError
 from swdual.io.foreign import HEAD_BYTES, find_foreign
-from swdual.io.text import quote, sanitize
+from swdual.io.text import pluralize, quote, sanitize
 from swdual.io.url import find_path, redact_name
 
 if sys.version_info >= (3, 14):
@@ -188,7 +188,7 @@ def read_error(
     remedy = "copy or download the file again"
     if "memory" in str(cause).lower():
         state, remedy = "unusual", "pack it again with a window of at most 128 MiB"
-    read = "" if records is None else f" after {records} records"
+    read = "" if records is None else f" after {pluralize(records, 'record', 'records')}"
     return InputError(
         f"{state} {_COMPRESSION[compression or 'gz']} stream{read} ({cause}); {remedy}", file=name
     )
