@@ -14,6 +14,19 @@ from itertools import count
 PATIENCE = 150.0
 """Seconds in which a scheduler or a worker has started, also on a busy machine."""
 
+UNTIL_STDIN_ENDS = """
+    import os
+    import sys
+    import threading
+
+    def wait():
+        sys.stdin.read()
+        os._exit(1)
+
+    threading.Thread(target=wait, daemon=True).start()
+"""
+"""What a scheduler runs first, so that it ends with the tests, also where these are killed."""
+
 
 def slow(seconds):
     """Return what a worker runs first that rests before each share, so that much can happen."""
@@ -84,7 +97,7 @@ class Part:
             self.process = subprocess.Popen(
                 [os.fspath(word) for word in words],
                 cwd=folder,
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=log,
                 env={**os.environ, **dict(environment)},
@@ -99,6 +112,7 @@ class Part:
         if self.process.poll() is None:
             self.signal(signal.SIGKILL)
         self.process.wait(60)
+        self.process.stdin.close()
 
     def hears(self, word):
         """Wait until its log has a word; return the line."""
@@ -130,8 +144,8 @@ class Cluster:
             host,
             "--port",
             "0",
-            "--idle-timeout",
-            "15 minutes",
+            "--preload",
+            self._program(UNTIL_STDIN_ENDS),
             command=command,
         )
         self.address = self.scheduler.hears("Scheduler at:").split()[-1]
@@ -139,9 +153,7 @@ class Cluster:
     def begin(self, *arguments, program="", threads=1, **options):
         """Begin to start a worker, which runs a program first; options as of `Part`."""
         words = [self.address, "--no-nanny", "--nthreads", threads, "--death-timeout", "300"]
-        preload = self.folder / f"preload{next(self._count)}.py"
-        preload.write_text(textwrap.dedent(program))
-        words += ["--preload", preload]
+        words += ["--preload", self._program(program)]
         worker = self._started("worker", *words, *arguments, **options)
         self.workers.append(worker)
         return worker
@@ -158,6 +170,12 @@ class Cluster:
 
     def close(self):
         self._end.close()
+
+    def _program(self, text):
+        """Write what a process runs first; return its file."""
+        file = self.folder / f"preload{next(self._count)}.py"
+        file.write_text(textwrap.dedent(text))
+        return file
 
     def _started(self, kind, *arguments, **options):
         folder = self.folder / f"{kind}{next(self._count)}"
