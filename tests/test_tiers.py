@@ -254,9 +254,9 @@ def test_a_folder_has_changed_if_any_file_has(tmp_path, monkeypatch):
     assert nightly.is_changed(("other",))
 
 
-def test_what_is_kept_of_the_last_nightly_run_is_of_nightly_tests():
-    """Each path is there."""
-    assert {*nightly.kept()} <= nightly.all_paths()
+def test_what_nightly_tests_depend_on_is_there():
+    """Each file and folder."""
+    assert len(nightly.all_paths()) > 100
     assert all((ROOT / path).exists() for path in nightly.all_paths())
 
 
