@@ -195,13 +195,15 @@ def test_what_took_long_is_slow_or_nightly(run, tmp_path):
 
 
 def test_the_tier_of_a_test_is_chosen_by_its_time():
-    """Who is near a limit stays; a test keeps a quick case if one is fast enough."""
+    """Who is near a limit stays; a test keeps a quick case if one is fast enough, or for a rule."""
     seconds = {"f::a": 0.1, "f::b[1]": 0.4, "f::b[2]": 0.45, "f::c": 0.9, "f::d": 0.1}
     more = {"f::a": 0.3, "f::d": 0.8}
     tiers = {"f::b[2]": "slow", "f::c": "nightly", "f::d": "examples"}
     assert nightly.choose_tiers(seconds, more, {}) == tiers
     faster = {"f::a": 0.3, "f::b[1]": 0.1, "f::b[2]": 0.12, "f::c": 0.4, "f::d": 0.1}
     assert nightly.choose_tiers(faster, {"f::d": 0.4}, tiers) == tiers
+    kept = {"f::b[2]": "slow", "f::d": "examples"}
+    assert nightly.choose_tiers(seconds, more, {}, {"f::b", "f::c"}) == kept
     fast = {"f::b[1]": 0.01, "f::b[2]": 0.07, "f::c": 0.3, "f::d": 0.1}
     assert nightly.choose_tiers(fast, {"f::d": 0.3}, tiers) == {"f::c": "slow"}
 
@@ -276,25 +278,17 @@ def test_the_times_in_texts_are_those_of_the_last_nightly_run(file, words, parts
     assert int(told) == pytest.approx(sum(seconds[parts]) / 60, rel=0.25)
 
 
-def rules():
-    """Yield the rules of tests/README.md, each with the names of its two tests."""
-    for line in (ROOT / "tests" / "README.md").read_text().splitlines():
-        cells = [cell.strip(" `") for cell in line.strip("|").split("|")]
-        if len(cells) == 3 and "::" in cells[1]:
-            yield cells
-
-
 def test_each_rule_has_a_quick_test_and_a_thorough_one(request):
     """The thorough one is there; so is the quick one, which is among the quick tests."""
-    found = [*rules()]
+    found = nightly.rules()
     assert len(found) > 10
-    for _, *tests in found:
+    for tests in found:
         for test in tests:
             file, _, name = test.partition("::")
             assert f"def {name}(" in (ROOT / "tests" / file).read_text(), test
     if is_quick(request.config) and not request.config.option.keyword:
         collected = {item.nodeid.partition("[")[0] for item in request.session.items}
-        assert {f"tests/{quick}" for _, quick, _ in found} <= collected
+        assert {f"tests/{quick}" for quick, _ in found} <= collected
 
 
 def test_a_sample_covers_values_or_pairs():

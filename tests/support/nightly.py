@@ -22,11 +22,13 @@ import ast
 import hashlib
 import json
 import sys
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 KEPT = ROOT / "tests" / "nightly.json"
+RULES = ROOT / "tests" / "README.md"
 SLOW = ROOT / "tests" / "slow.tsv"
 RESULTS = ROOT / "bench" / "results"
 """What scripts wrote: no digest depends on it."""
@@ -35,7 +37,7 @@ SLOW_SECONDS, NIGHTLY_SECONDS = 0.15, 0.7
 """A test that takes longer, of the CPU or of the clock, is slow, or nightly."""
 
 ONLY_SECONDS = 0.5
-"""The fastest case of a test is quick if it takes less than this."""
+"""The fastest case of a test is quick if it takes less than this, or if a rule names the test."""
 
 QUICK_PART = 0.2
 """The part of the random examples that the quick tests try."""
@@ -105,8 +107,18 @@ def tiers() -> dict[str, str]:
     return dict(row.split("\t") for row in rows)
 
 
+def rules() -> list[tuple[str, str]]:
+    """Return the tests of each rule in tests/README.md: a quick one and a thorough one."""
+    rows = (row.strip("|").split("|") for row in RULES.read_text().splitlines())
+    cells = ([cell.strip(" `") for cell in row] for row in rows)
+    return [(row[1], row[2]) for row in cells if len(row) == 3 and "::" in row[1]]
+
+
 def choose_tiers(
-    seconds: dict[str, float], more: dict[str, float], before: dict[str, str]
+    seconds: dict[str, float],
+    more: dict[str, float],
+    before: dict[str, str],
+    ruled: Collection[str] = (),
 ) -> dict[str, str]:
     """Return the tier of each test that is not quick.
 
@@ -118,6 +130,8 @@ def choose_tiers(
         What each quick test takes with as many examples as ``pytest -m ""`` tries.
     before
         The tiers so far. A test that is near a limit keeps its own, so that no two runs differ.
+    ruled
+        Tests that keep a quick case, whatever it takes: the quick ones of `rules`.
     """
     fastest: dict[str, str] = {}
     for test, took in seconds.items():
@@ -130,7 +144,10 @@ def choose_tiers(
 
     found = {}
     for test, took in seconds.items():
-        is_fastest = fastest[test.partition("[")[0]] == test
+        name = test.partition("[")[0]
+        is_fastest = fastest[name] == test
+        if is_fastest and name in ruled:
+            took = 0.0
         if is_longer(took, NIGHTLY_SECONDS, "nightly"):
             found[test] = "nightly"
         elif is_longer(took, ONLY_SECONDS if is_fastest else SLOW_SECONDS, "nightly", "slow"):
@@ -179,7 +196,8 @@ def all_paths() -> set[str]:
 if __name__ == "__main__":
     quick, slow = map(Path, sys.argv[1:])
     few = read_seconds(slow, QUICK_PART) | read_seconds(quick)
-    chosen = choose_tiers(few, read_seconds(slow), tiers())
+    ruled = {f"tests/{quick_test}" for quick_test, _ in rules()}
+    chosen = choose_tiers(few, read_seconds(slow), tiers(), ruled)
     SLOW.write_text("".join(f"{test}\t{tier}\n" for test, tier in sorted(chosen.items())))
     tiers.cache_clear()
     digests = {path: digest(path) for path in sorted(all_paths())}
