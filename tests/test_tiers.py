@@ -204,6 +204,8 @@ def test_the_tier_of_a_test_is_chosen_by_its_time():
     assert nightly.choose_tiers(faster, {"f::d": 0.4}, tiers) == tiers
     kept = {"f::b[2]": "slow", "f::d": "examples"}
     assert nightly.choose_tiers(seconds, more, {}, {"f::b", "f::c"}) == kept
+    other = {"f::b[1]": "slow", "f::c": "nightly", "f::d": "examples"}
+    assert nightly.choose_tiers(seconds, more, {}, taken={"f::b[2]"}) == other
     fast = {"f::b[1]": 0.01, "f::b[2]": 0.07, "f::c": 0.3, "f::d": 0.1}
     assert nightly.choose_tiers(fast, {"f::d": 0.3}, tiers) == {"f::c": "slow"}
 
