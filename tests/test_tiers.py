@@ -195,7 +195,7 @@ def test_what_took_long_is_slow_or_nightly(run, tmp_path):
 
 
 def test_the_tier_of_a_test_is_chosen_by_its_time():
-    """Who is near a limit stays; a test keeps a quick case if one is fast enough, or for a rule."""
+    """One near a limit stays; a test keeps a quick case if one is fast enough, or for a rule."""
     seconds = {"f::a": 0.1, "f::b[1]": 0.4, "f::b[2]": 0.45, "f::c": 0.9, "f::d": 0.1}
     more = {"f::a": 0.3, "f::d": 0.8}
     tiers = {"f::b[2]": "slow", "f::c": "nightly", "f::d": "examples"}
@@ -205,7 +205,7 @@ def test_the_tier_of_a_test_is_chosen_by_its_time():
     kept = {"f::b[2]": "slow", "f::d": "examples"}
     assert nightly.choose_tiers(seconds, more, {}, {"f::b", "f::c"}) == kept
     other = {"f::b[1]": "slow", "f::c": "nightly", "f::d": "examples"}
-    assert nightly.choose_tiers(seconds, more, {}, taken={"f::b[2]"}) == other
+    assert nightly.choose_tiers(seconds, more, {}, quick_tests={"f::b[2]"}) == other
     fast = {"f::b[1]": 0.01, "f::b[2]": 0.07, "f::c": 0.3, "f::d": 0.1}
     assert nightly.choose_tiers(fast, {"f::d": 0.3}, tiers) == {"f::c": "slow"}
 

@@ -14,7 +14,7 @@ from itertools import count
 PATIENCE = 150.0
 """Seconds in which a scheduler or a worker has started, also on a busy machine."""
 
-UNTIL_STDIN_ENDS = """
+EXIT_ON_EOF = """
     import os
     import sys
     import threading
@@ -25,7 +25,7 @@ UNTIL_STDIN_ENDS = """
 
     threading.Thread(target=wait, daemon=True).start()
 """
-"""What a scheduler runs first, so that it ends with the tests, also where these are killed."""
+"""What a scheduler runs first: it ends with the tests that hold its stdin, however they end."""
 
 
 def slow(seconds):
@@ -145,7 +145,7 @@ class Cluster:
             "--port",
             "0",
             "--preload",
-            self._program(UNTIL_STDIN_ENDS),
+            self._program(EXIT_ON_EOF),
             command=command,
         )
         self.address = self.scheduler.hears("Scheduler at:").split()[-1]

@@ -118,8 +118,8 @@ def choose_tiers(
     seconds: dict[str, float],
     more: dict[str, float],
     before: dict[str, str],
-    ruled: Collection[str] = (),
-    taken: Collection[str] = (),
+    rule_tests: Collection[str] = (),
+    quick_tests: Collection[str] = (),
 ) -> dict[str, str]:
     """Return the tier of each test that is not quick.
 
@@ -131,17 +131,17 @@ def choose_tiers(
         What each quick test takes with as many examples as ``pytest -m ""`` tries.
     before
         The tiers so far. A test that is near a limit keeps its own, so that no two runs differ.
-    ruled
-        Tests that keep a quick case, whatever it takes: the quick ones of `rules`.
-    taken
-        What the quick tests have taken. A case that is none of these may be left out of them for
-        another reason, so that a test keeps a quick case of these if it has any.
+    rule_tests
+        Tests that keep a quick case, however long it takes: the quick ones of `rules`.
+    quick_tests
+        Tests that ran as quick ones. A case that did not may be left out for another reason than
+        its time, such as a sample. So the quick case that a test keeps is one of these, if any.
     """
     fastest: dict[str, str] = {}
     for test, took in seconds.items():
         name = test.partition("[")[0]
         other = fastest.setdefault(name, test)
-        if (test not in taken, took) < (other not in taken, seconds[other]):
+        if (test not in quick_tests, took) < (other not in quick_tests, seconds[other]):
             fastest[name] = test
 
     def is_longer(took: float, limit: float, *kept: str) -> bool:
@@ -151,7 +151,7 @@ def choose_tiers(
     for test, took in seconds.items():
         name = test.partition("[")[0]
         is_fastest = fastest[name] == test
-        if is_fastest and name in ruled:
+        if is_fastest and name in rule_tests:
             took = 0.0
         if is_longer(took, NIGHTLY_SECONDS, "nightly"):
             found[test] = "nightly"
@@ -200,10 +200,10 @@ def all_paths() -> set[str]:
 
 if __name__ == "__main__":
     quick, slow = map(Path, sys.argv[1:])
-    taken = read_seconds(quick)
-    few = read_seconds(slow, QUICK_PART) | taken
-    ruled = {f"tests/{quick_test}" for quick_test, _ in rules()}
-    chosen = choose_tiers(few, read_seconds(slow), tiers(), ruled, taken)
+    quick_tests = read_seconds(quick)
+    few = read_seconds(slow, QUICK_PART) | quick_tests
+    rule_tests = {f"tests/{quick_test}" for quick_test, _ in rules()}
+    chosen = choose_tiers(few, read_seconds(slow), tiers(), rule_tests, quick_tests)
     SLOW.write_text("".join(f"{test}\t{tier}\n" for test, tier in sorted(chosen.items())))
     tiers.cache_clear()
     digests = {path: digest(path) for path in sorted(all_paths())}
