@@ -4,8 +4,9 @@
 
 By turns, as processes, with databases built beforehand: one query, which is mostly the start of
 Python and CUDA; all queries with scores alone, and with up to 500 alignments each; memory limits of
-a half and of a third of the database. In the end, one query runs once with an empty cache of
-compiled kernels.
+a half and of a third of the database; --only names some of them. In the end, all queries run once
+more on all devices, for what was planned, the lower bound of all plans, what was taken and, with
+--gantt, a chart of it; and one query runs once with an empty cache of compiled kernels.
 
 What a command writes must be the same on all devices. Where it is not, or a command fails, this is
 noted in the figures, and the exit code is 4 in the end. Figures are written after every turn.
@@ -13,6 +14,7 @@ noted in the figures, and the exit code is 4 in the end. Figures are written aft
 
 from __future__ import annotations
 
+import re
 import statistics
 import sys
 import tempfile
@@ -34,7 +36,8 @@ from swdual.sequences import synthesis
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.records import as_sequences
 
-FIRST = "one query, nothing compiled"
+FIRST, PLANNED = "one query, nothing compiled", "scores, auto"
+PLAN = re.compile(r"predicted (\S+) s, lower bound (\S+) s.*scoring took (\S+) s", re.DOTALL)
 ONE, ALL = "one.fasta", "all.fasta"
 SCORES, ALIGNMENTS = ["-k", "10", "-f", "6 qseqid sseqid score"], ["-f", "6"]
 
@@ -71,6 +74,8 @@ def commands(number: int, residues: int) -> dict[str, Command]:
 @click.option("--length", default=400, help="Residues of the one query; it is made.")
 @click.option("--number", default=0, help="Which GPU.")
 @click.option("--repeats", default=3)
+@click.option("--only", multiple=True, help="A command by its name; by default all.")
+@click.option("--gantt", type=click.Path(path_type=Path), help="Draw the search on all devices.")
 @click.option("--keep", is_flag=True, help="Write bench/results.")
 def main(
     db: Path | None,
@@ -79,6 +84,8 @@ def main(
     length: int,
     number: int,
     repeats: int,
+    only: tuple[str, ...],
+    gantt: Path | None,
     keep: bool,
 ) -> None:
     card, checks = the_card(number), Checks()
@@ -99,10 +106,14 @@ def main(
             for name in (ONE, ALL)
         }
         searches = Searches(folder, db.absolute(), checks)
-        left, found = commands(number, residues), searches.found
+        every, found = commands(number, residues), searches.found
+        if unknown := set(only) - every.keys():
+            raise click.BadParameter(f"no such command: {', '.join(sorted(unknown))}")
+        left = {name: command for name, command in every.items() if name in (only or every)}
+        plan: dict[str, float] = {}
 
         def write(quiet: bool) -> None:
-            figures = {"residues": residues, "cells": cells, "seconds": found}
+            figures = {"residues": residues, "cells": cells, "seconds": found, "plan": plan}
             everything = {"device": card.facts(), **figures, "notes": checks.notes}
             save(f"gpu_commands_{card.short_name}", everything, kept=keep, quiet=quiet)
 
@@ -112,15 +123,17 @@ def main(
                     del left[name]
             write(quiet=True)
         empty = ["env", f"SWDUAL_CACHE_DIR={folder / 'cache'}"]
-        searches.measure(FIRST, commands(number, residues)["one query, GPU"], prefix=empty)
+        plan |= searches.plan(every[PLANNED], gantt)
+        searches.measure(FIRST, every["one query, GPU"], prefix=empty)
         write(quiet=False)
     click.echo(f"swdual on {card.name}: {residues} residues")
     rows = []
     for name, times in found.items():
         middle = statistics.median(times)
-        work = cells[ONE if name == FIRST else commands(number, residues)[name].queries]
+        work = cells[ONE if name == FIRST else every[name].queries]
         rows.append((name, middle, min(times), max(times), work / middle / 1e9))
     table([("command", "seconds", "least", "most", "GCUPS"), *rows])
+    click.echo(", ".join(f"{name} {seconds:.3f} s" for name, seconds in plan.items()))
     checks.end()
 
 
@@ -155,6 +168,21 @@ class Searches:
                 self._checks.note(f"{name}: other hits than those of a command before")
             return True
         return False
+
+    def plan(self, command: Command, gantt: Path | None) -> dict[str, float]:
+        """Return the seconds that a search's plan predicts, those of its bound, and those taken."""
+        drawn = [] if gantt is None else ["--gantt", str(gantt.absolute())]
+        with self._checks.noted("plan"):
+            line = [sys.executable, "-m", "swdual", "search", command.queries, str(self._database)]
+            words = [*line, *command.options, *command.output, "-o", "planned.tsv", "-v", *drawn]
+            run(words, self._folder)
+            said = PLAN.search((self._folder / "messages").read_text())
+            if said is None:
+                raise click.ClickException("the search says nothing of its plan")
+            return dict(
+                zip(("predicted", "lower bound", "taken"), map(float, said.groups()), strict=True)
+            )
+        return {}
 
 
 def _write(lengths: Iterable[int], path: Path) -> None:

@@ -3,7 +3,8 @@
     python bench/gpu/kernels.py --keep
 
 Every tile of every kernel that is meant for the card, on a database of protein families that lies
-there; --kernels names others that it can run. GCUPS are of kernels alone, the second run of
+there; --kernels names others that it can run, and --most leaves only those tiles of which the model
+expects most for a length, and the chosen one. GCUPS are of kernels alone, the second run of
 `q1_s32` over what overflowed included, padding not counted, as CUDA's events tell their time. The
 limit is what the model (_pipes.py) says of the same launches if no multiprocessor ever waits. With
 --cutoff, the kernels do what a search for the best targets asks of them.
@@ -33,6 +34,7 @@ from _pipes import CAPABILITIES, seconds
 from _report import save, table
 
 from swdual import Database
+from swdual.backends.cuda.card import Program
 from swdual.backends.cuda.kernels import KERNELS, Kernel, Tile, choose
 from swdual.backends.cuda.launch import Launcher
 from swdual.backends.cuda.memory import Shelf
@@ -122,12 +124,52 @@ def tiles_for(kernel: Kernel, card: TimedCard, wanted: str | None) -> list[Tile]
     ]
 
 
+def sizes_for(
+    kernel: Kernel,
+    tiles: Sequence[Tile],
+    lengths: Sequence[int],
+    most: int | None,
+    database: Database,
+    card: TimedCard,
+    *,
+    sparse: bool,
+) -> dict[Tile, list[int]]:
+    """Return the lengths of queries to measure each tile with; tiles without any are left out.
+
+    With `most`, each length has so many tiles, those with the highest limits, and the chosen one.
+    """
+    found: dict[Tile, list[int]] = {tile: [] for tile in tiles}
+    for length in lengths:
+        fitting = [tile for tile in tiles if kernel.shared_bytes(tile, length) <= card.shared_bytes]
+        if most is not None:
+            limits = {
+                tile: limit(kernel, tile, length, database, card, sparse=sparse) or 0.0
+                for tile in fitting
+            }
+            best = sorted(fitting, key=limits.__getitem__, reverse=True)[:most]
+            fitting = [
+                tile
+                for tile in fitting
+                if tile in best or tile == chosen(kernel, length, database, card)
+            ]
+        for tile in fitting:
+            found[tile].append(length)
+    return {tile: sizes for tile, sizes in found.items() if sizes}
+
+
+def chosen(kernel: Kernel, length: int, database: Database, card: TimedCard) -> Tile:
+    """Return the tile that swdual takes for queries of a length."""
+    mean = database.residues / len(database)
+    return choose(kernel, card.capability_number, length, mean, card.shared_bytes)
+
+
 @click.command()
 @click.option("--number", default=0, help="Which GPU.")
 @click.option("--residues", default=100_000_000, help="Size of the database.")
 @click.option("--lengths", default=LENGTHS, help="Lengths of the queries.")
 @click.option("--kernels", "names", help="Kernels, with commas; by default all meant for the card.")
 @click.option("--tiles", help="Tiles as 16x28, with commas; by default all.")
+@click.option("--most", type=int, help="Tiles for each length; by default all.")
 @click.option("--cutoff", type=int, help="Lowest score that is wanted; by default all scores are.")
 @click.option("--sample", default=200, help="Targets whose scores are compared with the CPU's.")
 @click.option("--repeats", default=3)
@@ -138,6 +180,7 @@ def main(
     lengths: str,
     names: str | None,
     tiles: str | None,
+    most: int | None,
     cutoff: int | None,
     sample: int,
     repeats: int,
@@ -171,12 +214,20 @@ def main(
 
     with card.select(), clocks:
         sweep = Sweep(card, database)
-        for kernel in kernels_for(card, names):
-            for tile in tiles_for(kernel, card, tiles):
+        sparse = cutoff is not None
+        sizes = {
+            kernel: sizes_for(
+                kernel, tiles_for(kernel, card, tiles), wanted, most, database, card, sparse=sparse
+            )
+            for kernel in kernels_for(card, names)
+        }
+        for kernel, tiles_of in sizes.items():
+            for tile in tiles_of:
+                card.prepare(Program(kernel.file, kernel.expression(*tile)))
+        for kernel, tiles_of in sizes.items():
+            for tile, lengths_of in tiles_of.items():
                 sweep.take(kernel, tile)
-                for length in wanted:
-                    if kernel.shared_bytes(tile, length) > card.shared_bytes:
-                        continue
+                for length in lengths_of:
                     who = f"{kernel.name} {tile.lanes}x{tile.columns} with {length} residues"
                     batch = pairs[length][: kernel.queries]
                     _, scores = sweep.run(batch, cutoff)  # warm; the others are checked with it
@@ -191,7 +242,6 @@ def main(
                     if right:
                         key = kernel.name, tile, length
                         measured[key] = [time for time, _ in runs]
-                        sparse = cutoff is not None
                         limits[key] = limit(kernel, tile, length, database, card, sparse=sparse)
                 write(quiet=True)
     show(card, database, clocks, measured, limits, sampled)
@@ -263,15 +313,15 @@ def best_tiles(
     card: TimedCard, database: Database, measured: dict[Key, list[float]]
 ) -> list[tuple[Any, ...]]:
     """Return, for each kernel and length, the best tile and the one that swdual would choose."""
-    mean, rows = database.residues / len(database), []
+    rows = []
     rates = {key: rate_of(database, key, statistics.median(x)) for key, x in measured.items()}
     for name, length in dict.fromkeys((name, length) for name, _, length in rates):
         here = {tile: rate for (k, tile, n), rate in rates.items() if (k, n) == (name, length)}
         best = max(here, key=here.__getitem__)
         kernel = KERNELS[name]
-        chosen = choose(kernel, card.capability_number, length, mean, card.shared_bytes)
-        shapes = [f"{tile.lanes}x{tile.columns}" for tile in (best, chosen)]
-        rate = here.get(chosen)
+        taken = chosen(kernel, length, database, card)
+        shapes = [f"{tile.lanes}x{tile.columns}" for tile in (best, taken)]
+        rate = here.get(taken)
         lost = "-" if rate is None else f"{1 - rate / here[best]:.1%}"
         rows.append((name, length, shapes[0], here[best], shapes[1], rate or "-", lost))
     return rows

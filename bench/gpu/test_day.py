@@ -21,13 +21,15 @@ FOLDER = Path(__file__).parent / "day"
 STEPS = {
     "one": [
         *("gpu", "info", "tests", "proteins_cpu", "proteins_cuda:0", "nucleotides_cpu"),
-        *("nucleotides_cuda:0", "memcheck", "racecheck", "synccheck", "initcheck"),
-        *("instructions", "kernels"),
+        *("nucleotides_cuda:0", "kernels", "instructions"),
     ],
-    "two": ["families", "equals", "large"],
-    "three": ["commands", "streaming", "counters"],
+    "two": ["families", "commands", "equals"],
+    "three": [
+        *("memcheck", "racecheck", "synccheck", "initcheck", "large", "streaming", "counters"),
+        "memory",
+    ],
 }
-BENCHMARKS = ["instructions", "kernels", *STEPS["two"], *STEPS["three"]]
+BENCHMARKS = ["kernels", "instructions", *STEPS["two"], *STEPS["three"][4:]]
 """Steps that run a script of this folder."""
 
 
@@ -127,14 +129,13 @@ def test_a_fasta_of_ones_own_is_taken_several_times_over(tmp_path, python):
         COPIES="2",
     )  # fmt: skip
     assert done.returncode == 0
-    assert list(steps) == ["proteins", "equals", "large"]
-    queries = [f"--queries {tmp_path}/own.fasta" in logs[f"{name}.txt"] for name in steps]
-    assert queries == [True, True, False]
-    for name, count in {"proteins": 2, "large": 20}.items():
-        file = tmp_path / "work" / "data" / f"{name}.fasta"
-        assert f"={file} " in logs[f"{name}.txt"]
-        copies = [f">c{copy}_a\nMKV\n" for copy in range(1, count + 1)]
-        assert file.read_text() == "".join(copies)
+    assert list(steps) == ["proteins", "commands", "equals"]
+    for name in steps:
+        assert f"--queries {tmp_path}/own.fasta" in logs[f"{name}.txt"]
+    file = tmp_path / "work" / "data" / "proteins.fasta"
+    assert f"={file} " in logs["proteins.txt"]
+    assert file.read_text() == ">c1_a\nMKV\n>c2_a\nMKV\n"
+    assert f"--db {file.with_suffix('.swdual')} " in logs["commands.txt"]
 
 
 def test_bytes_that_differ_stop_the_day(tmp_path, python):
@@ -171,11 +172,24 @@ def test_no_step_exceeds_the_budget_and_none_begins_in_its_last_seconds(tmp_path
         tmp_path, f"bash {FOLDER}/one.sh", PYTHON=python, TESTS="18 passed", CODE="0", BUDGET="100"
     )
     limits = [int(limit) for *_, limit in steps.values()]
-    assert limits[:2] == [30, 60]
-    assert 80 < limits[2] <= 100  # not 240
+    assert limits[:2] == [10, 20]
+    assert 80 < limits[2] <= 100  # not 120
     done, steps, _ = day(tmp_path, f"bash {FOLDER}/three.sh", PYTHON=python, BUDGET="9")
-    assert [*steps.values()] == [["left out", "0", "0"]] * 3
-    assert "=== commands: left out, 9 s are left" in done.stdout
+    assert [*steps.values()] == [["left out", "0", "0"]] * 8
+    assert "=== large: left out, 9 s are left" in done.stdout
+
+
+@pytest.mark.parametrize("script", STEPS)
+def test_the_limits_of_all_steps_are_within_the_budget(script):
+    """Of a `same`, which is two steps, too; the first two scripts take ten minutes at most."""
+    text = (FOLDER / f"{script}.sh").read_text()
+    limits = [int(x) for x in re.findall(r"^(?:step|beside) (\d+)", text, re.MULTILINE)]
+    limits += 4 * [int(x) for x in re.findall(r"^        step (\d+)", text, re.MULTILINE)]
+    limits += 4 * [int(x) for x in re.findall(r"^    step (\d+)", text, re.MULTILINE)]
+    either = [int(x) for x in re.findall(r"^    beside (\d+)", text, re.MULTILINE)]
+    (budget,) = map(int, re.findall(r"BUDGET:=(\d+)", text, re.MULTILINE))
+    assert sum(limits) + sum(either) // 2 == budget
+    assert budget <= {"one": 300, "two": 240, "three": 600}[script]
 
 
 def test_without_a_folder_for_results_nothing_starts(tmp_path):

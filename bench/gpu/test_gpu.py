@@ -124,7 +124,7 @@ def test_instructions_that_share_a_pipe_correct_the_model():
     lines = emulated("instructions.py")
     said = {name: cells for name, *cells in lines if len(cells) == 4}
     verdicts = Counter(cells[-1].split(":")[0] for cells in said.values())
-    assert verdicts == {"the measurement": 1, "confirms": 33, "corrects": 9}
+    assert verdicts == {"the measurement": 1, "confirms": 33, "corrects": 11}
     assert said["VIADD.16x2"] == ["2.00", "2.00", "0.00", "confirms"]
     assert said["VIADD.16x2 + IMAD"] == ["4.00", "4.00", "0.00", "confirms"]
     assert said["VIADD.16x2 + PRMT"] == ["2.00", "4.00", "0.00", "corrects: 2.00 times"]
@@ -149,6 +149,19 @@ def test_the_sweep_finds_the_best_tile_of_each_kernel(more):
     for name, length, shape, rate, *_ in best:
         assert float(rate) == max(float(row[3]) for row in rows if row[::2][:2] == [name, length])
         assert shape in ("8x16", "16x20")
+
+
+def test_the_sweep_takes_the_tiles_of_which_most_is_expected_and_the_chosen_one():
+    lines = emulated(
+        *("kernels.py", "--residues", "3000", "--lengths", "50,300", "--repeats", "1"),
+        *("--kernels", "s2_s16", "--most", "2"),
+    )
+    best = [cells for cells in lines if len(cells) == 7 and cells[0] in KERNELS]
+    rows = [cells for cells in lines if len(cells) == 8 and cells[0] in KERNELS]
+    for _, length, shape, _, chosen, *_ in best:
+        tiles = [row[1] for row in rows if row[2] == length]
+        assert 2 <= len(tiles) <= 3
+        assert {shape, chosen} <= {*tiles}
 
 
 MEANT = """
@@ -372,6 +385,10 @@ if options["-m"] == "swdual" and sys.argv[3] == "search":
               file=hits)
     with open({log!r}, "a") as log:
         print(os.environ["SWDUAL_CACHE_DIR"], file=log)
+    if "-v" in sys.argv:
+        open(options["--gantt"], "w").close()
+        print("swdual: plan (dual): 9 tasks, predicted 0.5 s, lower bound 0.25 s", file=sys.stderr)
+        print("swdual: scoring took 1.0 s, 0.5 s were predicted", file=sys.stderr)
 """
 
 
@@ -382,11 +399,13 @@ def test_whole_commands_take_turns_and_must_write_the_same(tmp_path):
     program(python, SWDUAL.format(limit=residues // 3, log=str(log)))
     done = start(
         *("-c", STUB.format(folder=str(FOLDER)), python, FOLDER / "commands.py"),
-        *("--residues", "3000", "--repeats", "2", "--keep"),
+        *("--residues", "3000", "--repeats", "2", "--keep", "--gantt", tmp_path / "plan.svg"),
         SWDUAL_BENCH_RESULTS=tmp_path,
     )
     assert done.returncode == 4, done.stderr
     figures = results(tmp_path)
+    assert figures["plan"] == {"predicted": 0.5, "lower bound": 0.25, "taken": 1.0}
+    assert (tmp_path / "plan.svg").exists()
     times = figures["seconds"]
     assert len(times.pop("one query, nothing compiled")) == 1
     assert len(times) == 9
@@ -503,7 +522,7 @@ def test_timed_streams_hold_the_instructions_and_nothing_else(folder, tmp_path, 
             assert count == turns * mixture.count(name), expression
         spare = {"Word": 64, "FourWords": 256}.get(mixture[0], 0)
         assert loops[0].pop("LOP3.LUT", 0) == spare, expression
-        assert loops[0].total() <= 3, expression
+        assert loops[0].total() <= 4, expression
 
 
 KINDS = {

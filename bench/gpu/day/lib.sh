@@ -14,9 +14,11 @@ done
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit
 
 PYTHON=${PYTHON:-python3}
-BUDGET=${BUDGET:-570} # seconds of the script
+BUDGET=${BUDGET:-300} # seconds of the script
 MIN_SECONDS=10        # with fewer left, no step begins
-export PYTHONPATH=$PWD PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+export PYTHONPATH=$PWD${PYTHONPATH:+:$PYTHONPATH} PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
+# Kernels are compiled once for tests, commands and benchmarks.
+export SWDUAL_CACHE_DIR=$work/cache SWDUAL_TEST_CACHE=$work/cache
 export SWDUAL_BENCH_RESULTS=$log/results
 printf 'step\texit code\tseconds\tlimit\n' > "$log/steps.tsv"
 worst=0 # exit code of the script: 4 if a step did not end with 0
@@ -76,4 +78,9 @@ proteins() {
     [ -e "$1" ] && return
     for copy in $(seq "$2"); do gzip -cdf "$FASTA" | sed "s/^>/>c${copy}_/"; done > "$1.part"
     mv "$1.part" "$1"
+}
+
+# beside LIMIT NAME ARGUMENTS...: measure databases, beside CUDASW++4.0 if it is there.
+beside() {
+    step "$1" "$2" 34 "$PYTHON" bench/gpu/cudasw4.py --keep --folder "$work/data" "${@:3}"
 }

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# Does it work, and which tile is the best? See README.md.
+# Does it work, and how fast are the kernels? See README.md.
+: "${BUDGET:=300}" # seconds
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-step 30 gpu 3 nvidia-smi --format=csv,noheader \
+step 10 gpu 3 nvidia-smi --format=csv,noheader \
     --query-gpu=name,driver_version,clocks.max.sm,clocks.max.mem,power.limit
-step 60 info 20 "$PYTHON" -m swdual info --system || stop "swdual does not start"
+step 20 info 20 "$PYTHON" -m swdual info --system || stop "swdual does not start"
 
-step 240 tests 12 "$PYTHON" -m pytest -n0 -q -x -m gpu tests/backends/cuda/test_gpu.py \
+step 120 tests 12 "$PYTHON" -m pytest -n0 -q -x -m gpu tests/backends/cuda/test_gpu.py \
     --durations=5 -p no:cacheprovider -o filterwarnings=default
 code=$?
 if [ $code != 0 ] || ! grep -q ' passed' "$log/tests.txt" || grep -q ' skipped' "$log/tests.txt"; then
@@ -26,7 +27,7 @@ head -n 16 "$work/data/nucleotides.fasta" > "$work/data/genes.fasta"
 same() {
     local device
     for device in cpu cuda:0; do
-        step 60 "$1_$device" 1 "$PYTHON" -m swdual search "$2" "$3" --device "$device" -f 6 \
+        step 15 "$1_$device" 1 "$PYTHON" -m swdual search "$2" "$3" --device "$device" -f 6 \
             -o "$work/data/$1.$device" --force || {
             stop "the search fails"
             return
@@ -37,14 +38,8 @@ same() {
 same proteins data/queries.fasta data/proteins.fasta
 same nucleotides "$work/data/genes.fasta" "$work/data/nucleotides.fasta"
 
-for tool in memcheck racecheck synccheck initcheck; do
-    step 60 "$tool" 3 compute-sanitizer --tool "$tool" --error-exitcode 9 \
-        "$PYTHON" -m swdual search data/queries.fasta data/proteins.fasta --device cuda:0 \
-        -f '6 qseqid sseqid score' -o "$work/data/$tool" --force
-done
-
-step 90 instructions 70 "$PYTHON" bench/gpu/instructions.py --keep
-step 150 kernels 60 "$PYTHON" bench/gpu/kernels.py --keep --residues 60000000 --repeats 2 \
-    --cutoff 75 --lengths 144,375,384,400,448,567,1000,2005
+step 60 kernels 70 "$PYTHON" bench/gpu/kernels.py --keep --residues 60000000 --repeats 2 \
+    --cutoff 75 --kernels q2_s16,s2_s16 --most 3 --lengths 144,375,400,448,567,1000,2005
+step 30 instructions 70 "$PYTHON" bench/gpu/instructions.py --keep
 
 finish

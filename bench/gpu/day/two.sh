@@ -1,27 +1,22 @@
 #!/usr/bin/env bash
-# How fast is it on one card, beside CUDASW++4.0? See README.md.
+# How fast is it on one card, beside CUDASW++4.0, and how long do commands take? See README.md.
+: "${BUDGET:=240}" # seconds
 # shellcheck source-path=SCRIPTDIR source=lib.sh
 . "$(dirname "$0")/lib.sh"
 
-# beside LIMIT NAME ARGUMENTS...: measure databases.
-beside() {
-    step "$1" "$2" 34 "$PYTHON" bench/gpu/cudasw4.py --keep --folder "$work/data" "${@:3}"
-}
 twenty=(${QUERIES:+--queries "$QUERIES"})
-
 if [ -n "${FASTA-}" ]; then
+    database=proteins
     proteins "$work/data/proteins.fasta" "${COPIES:-1}"
-    beside 200 proteins --fasta "proteins=$work/data/proteins.fasta" --repeats 3 "${twenty[@]}"
+    beside 110 proteins --fasta "proteins=$work/data/proteins.fasta" --repeats 2 "${twenty[@]}"
 else
-    beside 200 families --databases families --residues 206000000 --repeats 3 "${twenty[@]}"
+    database=families
+    beside 110 families --databases families --residues 206000000 --repeats 2 "${twenty[@]}"
 fi
-beside 150 equals --databases equals --copies 400000 --length 512 --repeats 2 "${twenty[@]}"
-large=(--lengths "144,375,400,1000" --repeats 3)
-if [ -n "${FASTA-}" ]; then
-    proteins "$work/data/large.fasta" "$((10 * ${COPIES:-1}))"
-    beside 220 large --fasta "proteins_x10=$work/data/large.fasta" "${large[@]}"
-else
-    beside 220 large --databases large --residues 206000000 "${large[@]}"
-fi
+step 90 commands 14 "$PYTHON" bench/gpu/commands.py --keep --db "$work/data/$database.swdual" \
+    --repeats 2 --only 'one query, GPU' --only 'one query, auto' --only 'scores, GPU' \
+    --only 'scores, auto' --only 'alignments, GPU' --only 'alignments, auto' \
+    --gantt "$log/plan.svg" "${twenty[@]}"
+beside 40 equals --databases equals --copies 400000 --length 512 --repeats 2 "${twenty[@]}"
 
 finish
