@@ -62,13 +62,15 @@ class TimedCupy(FakeCupy):
         self.cuda.runtime.memGetInfo = lambda: (60 << 20, 64 << 20)
 
     def RawModule(self, code, options, name_expressions):
-        if re.match(r"(issue|load)<", name_expressions[0]):
+        if re.match(r"(issue|load|chain)<", name_expressions[0]):
             return SimpleNamespace(get_function=Microbenchmark)
         return super().RawModule(code, options, name_expressions)
 
 
 class Microbenchmark:
     """A kernel of ``instructions.cu`` on a card that has one pipe for maxima and products."""
+
+    shared_size_bytes = 0
 
     def __init__(self, name):
         self.name = name
@@ -78,7 +80,7 @@ class Microbenchmark:
         import instructions
 
         _, spans, rounds, *places = (int(each) for each in arguments)
-        parts = re.findall(r"\w+", self.name)[1:]
+        parts, warps = re.findall(r"\w+", self.name)[1:], block[0] // instructions.WARP
         if places:
             shape = instructions.THREADS, instructions.PLACES
             at = np.frombuffer(ctypes.string_at(places[0], 4 * shape[0] * shape[1]), np.uint32)
@@ -89,8 +91,8 @@ class Microbenchmark:
             (stream,) = (s for s in instructions.streams(90) if s.expression == self.name)
             kinds = {each.structure: each.kind for each in instructions.INSTRUCTIONS.values()}
             shared = sum(kinds[part] in ("maximum", "product") for part in parts)
-            clocks, count = max(stream.expected, 2 * shared), stream.rounds_of
-        taken = int(clocks * rounds * count * instructions.WARPS / instructions.SCHEDULERS)
+            clocks, count = max(stream.expected or 5, 2 * shared), stream.rounds_of
+        taken = int(clocks * rounds * count * warps / instructions.SCHEDULERS)
         held = np.ctypeslib.as_array(
             ctypes.cast(spans, ctypes.POINTER(ctypes.c_ubyte)),
             (grid[0] * instructions.WARPS * instructions.SPAN.itemsize,),

@@ -133,6 +133,30 @@ __global__ void __launch_bounds__(THREADS, 1)
     write_down(spans, values, result, span);
 }
 
+// Issues one operation over and over, STREAM in each round; each waits for the one before.
+template <class Operation>
+__global__ void __launch_bounds__(THREADS, 1)
+    chain(unsigned int* values, Span* spans, unsigned int rounds)
+{
+    unsigned int a[ACCUMULATORS], result = values[threadIdx.x];
+#pragma unroll
+    for (int i = 0; i < ACCUMULATORS; ++i)
+        a[i] = values[(threadIdx.x + i) % THREADS];
+    __syncthreads();
+    Span span;
+    span.begin_time = time_now();
+    span.begin = clock64();
+#pragma unroll 1
+    for (unsigned int round = 0; round < rounds; ++round) {
+#pragma unroll
+        for (int i = 0; i < STREAM; ++i)
+            result = Operation::of(result, a[i % ACCUMULATORS], a[(i + 3) % ACCUMULATORS]);
+    }
+    span.end = clock64();
+    span.end_time = time_now();
+    write_down(spans, values, result, span);
+}
+
 struct Word { // LDS
     static __device__ __forceinline__ unsigned int of(unsigned int address)
     {

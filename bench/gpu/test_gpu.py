@@ -124,7 +124,7 @@ def test_instructions_that_share_a_pipe_correct_the_model():
     lines = emulated("instructions.py")
     said = {name: cells for name, *cells in lines if len(cells) == 4}
     verdicts = Counter(cells[-1].split(":")[0] for cells in said.values())
-    assert verdicts == {"the measurement": 1, "confirms": 33, "corrects": 11}
+    assert verdicts == {"the measurement": 1, "confirms": 33, "corrects": 11, "no model": 8}
     assert said["VIADD.16x2"] == ["2.00", "2.00", "0.00", "confirms"]
     assert said["VIADD.16x2 + IMAD"] == ["4.00", "4.00", "0.00", "confirms"]
     assert said["VIADD.16x2 + PRMT"] == ["2.00", "4.00", "0.00", "corrects: 2.00 times"]

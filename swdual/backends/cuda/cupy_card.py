@@ -241,7 +241,7 @@ class CupyCard:
         except Exception as error:
             raise CardError(f"{program.file} cannot be compiled: {_words(error)}") from error
         with self.translate_errors(), self._cupy.cuda.Device(self._number):
-            compiled.max_dynamic_shared_size_bytes = self.shared_bytes
+            compiled.max_dynamic_shared_size_bytes = self.shared_bytes - compiled.shared_size_bytes
         return compiled
 
     def _compiled(self, program: Program, anywhere: bool) -> Any:

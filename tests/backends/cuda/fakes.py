@@ -146,6 +146,7 @@ class Function:
     def __init__(self, cupy, name):
         self.cupy, self.name = cupy, name
         self.max_dynamic_shared_size_bytes = 0
+        self.shared_size_bytes = 16  # of the kernel itself, besides what a launch asks for
 
     def __call__(self, grid, block, arguments, shared_mem=0):
         assert self.cupy.device.depth > 0
