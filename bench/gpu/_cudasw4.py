@@ -60,7 +60,7 @@ class Cudasw4:
         """Return a search, warm in as far as it can be: everything in memory beforehand."""
         return [
             *(str(self.folder / "align"), "--query", str(queries), "--db", str(prefix)),
-            *("--mat", "blosum62", "--gop", "-12", "--gex", "-1", "--top", str(top)),
+            *("--mat", "blosum62", "--top", str(top)),
             *("--uploadFull", "--prefetchDBFile", "--verbose", "--tsv", "--of", str(output)),
             *KINDS[kind],
         ]

@@ -18,7 +18,13 @@ from swdual.sequences.sequence import Batch, Sequence, batch_of
 
 Records = Iterable[tuple[str, str]]
 
-SCHEME = ScoringScheme(matrices.load("BLOSUM62"), 11, 1)
+
+def scheme_of(gap_open: int) -> ScoringScheme:
+    """Return BLOSUM62 with such a cost to open a gap, and 1 to extend it."""
+    return ScoringScheme(matrices.load("BLOSUM62"), gap_open, 1)
+
+
+SCHEME = scheme_of(11)
 
 LENGTHS = (
     *(144, 189, 222, 375, 464, 567, 657, 729, 850, 1000),

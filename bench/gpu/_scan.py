@@ -13,7 +13,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
 from _card import TimedCard
-from _data import SCHEME
+from _data import scheme_of
 from _pipes import CAPABILITIES, seconds
 
 from swdual import Database
@@ -21,8 +21,9 @@ from swdual.backend import ScoringTask
 from swdual.backends.cuda import CudaScorer
 from swdual.backends.cuda.kernels import KERNELS, choose
 
-LAMBDA, K = 0.267, 0.041
-"""Of BLOSUM62 with 11 and 1 (Altschul and Gish 1996), for the score cutoff of an E-value of 10."""
+STATISTICS = {11: (0.267, 0.041), 10: (0.243, 0.024)}
+"""Lambda and K of BLOSUM62 with such costs to open a gap, and 1 to extend it (Altschul and Gish
+1996), for the score cutoff of an E-value of 10."""
 
 EVALUE = 10
 
@@ -97,19 +98,27 @@ class Scan:
         Scores to find for each query.
     memory_limit
         Bytes of the card's memory to use at most.
+    gap_open
+        What it costs to open a gap.
     """
 
     def __init__(
-        self, database: Database, card: TimedCard, top: int, memory_limit: int | None = None
+        self,
+        database: Database,
+        card: TimedCard,
+        top: int,
+        memory_limit: int | None = None,
+        gap_open: int = 11,
     ) -> None:
         self.card = card
         self._database, self._top = database, top
-        self._scorer = CudaScorer(database, SCHEME, card, memory_limit)
+        self._scorer = CudaScorer(database, scheme_of(gap_open), card, memory_limit)
+        self._lambda, self._k = STATISTICS[gap_open]
 
     def cutoff(self, query: bytes) -> int:
         """Return about the lowest score that a search reports."""
-        expected = K * len(query) * self._database.residues / EVALUE
-        return max(1, math.ceil(math.log(max(expected, 1)) / LAMBDA))
+        expected = self._k * len(query) * self._database.residues / EVALUE
+        return max(1, math.ceil(math.log(max(expected, 1)) / self._lambda))
 
     def everything(self, queries: Sequence[bytes]) -> list[list[int]]:
         """Return the best scores of each query, taken from the scores of all targets."""

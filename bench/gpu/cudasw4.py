@@ -5,9 +5,10 @@
 FOLDER holds the programs `align` and `makedb` of CUDASW++4.0, built for this card; the environment
 variable CUDASW4 names it, too. Without it swdual is measured alone.
 
-The same FASTA, the same queries, BLOSUM62 with 11 and 1 (12 and 1 in its counting), the best ten
-targets of each, by turns, warm. Three times are told. Kernels: swdual's by CUDA's events, the
-other's by nsys where that is installed. Scan: from a query in memory to its best targets, the
+The same FASTA, the same queries, BLOSUM62, the best ten targets of each, by turns, warm. A gap
+costs 10 to open and 1 for each residue: CUDASW++4.0 takes 11 for the first residue of a gap,
+whatever its options --gop and --gex say. Three times are told. Kernels: swdual's by CUDA's events,
+the other's by nsys where that is installed. Scan: from a query in memory to its best targets, the
 database on the card. Wall: the whole process, with Python's start and the database's way to the
 card; databases are built beforehand.
 
@@ -58,7 +59,11 @@ from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.records import as_sequences
 
 TOP = 10
-SEARCH = ["--gapopen", "11", "--gapextend", "1", "-k", str(TOP), "-f", "6 qseqid sseqid score"]
+GAP_OPEN = 10
+SEARCH = [
+    *("--gapopen", str(GAP_OPEN), "--gapextend", "1", "--comp-based-stats", "0"),
+    *("-k", str(TOP), "-f", "6 qseqid sseqid score"),
+]
 
 MARGIN = 15
 """How far above the cutoff of a scan the E-value of a hit is small enough, whatever its length."""
@@ -244,7 +249,7 @@ class Comparison:
     def turns(self, repeats: int) -> Iterable[dict[str, Any]]:
         """Measure, and yield the figures so far after every turn; what fails once is left out."""
         with self._card.select(), self._clocks:
-            scan = Scan(self._database, self._card, TOP)
+            scan = Scan(self._database, self._card, TOP, gap_open=GAP_OPEN)
             best = scan.everything(self._codes)
             expected = scan.expected(self._codes, best)
             left = {BATCH: partial(self._batch, scan, expected)}
