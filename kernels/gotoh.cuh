@@ -63,14 +63,25 @@ struct Residues {
     }
 };
 
-// The prices of a gap's first residue and of each further one, as numbers to add.
-template <class Number> struct Gap {
-    unsigned int first, next;
+// The prices of a gap's first residue and of each further one, as numbers to add. Where they are
+// known when the kernel is compiled, they are immediates: an instruction that reads a register less
+// does not wait for the two banks of registers, each of which delivers one a clock. Where FIRST is
+// 0, the prices are those given.
+template <class Number, int FIRST, int NEXT> struct Gap {
+    const unsigned int given_first, given_next;
 
     __device__ __forceinline__ Gap(int first_price, int next_price)
-        : first(Number::pack(-first_price, -first_price)),
-          next(Number::pack(-next_price, -next_price))
+        : given_first(Number::pack(-first_price, -first_price)),
+          given_next(Number::pack(-next_price, -next_price))
     {
+    }
+    __device__ __forceinline__ unsigned int first() const
+    {
+        return FIRST ? Number::pack(-FIRST, -FIRST) : given_first;
+    }
+    __device__ __forceinline__ unsigned int next() const
+    {
+        return FIRST ? Number::pack(-NEXT, -NEXT) : given_next;
     }
 };
 
@@ -85,18 +96,19 @@ template <class Profile> struct Lane {
     unsigned int best;   // the largest G so far
 
     // Forgets all rows that there were.
-    __device__ __forceinline__ void clear(const Gap<Number>& gap)
+    template <class Gap> __device__ __forceinline__ void clear(const Gap& gap)
     {
-        corner = E = best = gap.first;
+        corner = E = best = gap.first();
 #pragma unroll
         for (int j = 0; j < COLUMNS; ++j)
-            G[j] = F[j] = gap.first;
+            G[j] = F[j] = gap.first();
     }
 
     // The same if the lane is one that `forgets`, by products, whose pipe has time.
-    __device__ __forceinline__ void clear_if(bool forgets, const Gap<Number>& gap)
+    template <class Gap>
+    __device__ __forceinline__ void clear_if(bool forgets, const Gap& gap)
     {
-        const unsigned int keep = hidden(!forgets), clean = forgets ? gap.first : 0;
+        const unsigned int keep = hidden(!forgets), clean = forgets ? gap.first() : 0;
         corner = corner * keep + clean;
         E = E * keep + clean;
         best = best * keep + clean;
@@ -110,9 +122,9 @@ template <class Profile> struct Lane {
     // One row; `left` is G, and E that of the column before the first, as its neighbour had them;
     // `scores` and `halves` are what the profile reads from.
     // With SPARSE the best is looked at in the `last` of four rows only.
-    template <bool SPARSE>
+    template <bool SPARSE, class Gap>
     __device__ __forceinline__ void row(const char* const (&scores)[Profile::TARGETS],
-        const char* const (&halves)[Profile::TARGETS], unsigned int left, const Gap<Number>& gap,
+        const char* const (&halves)[Profile::TARGETS], unsigned int left, const Gap& gap,
         bool last)
     {
         unsigned int diagonal = corner;
@@ -127,9 +139,9 @@ template <class Profile> struct Lane {
                 const unsigned int e = E, f = F[j + k];
                 const unsigned int h = Number::cell(diagonal, four[k], e, f);
                 diagonal = G[j + k];
-                G[j + k] = Number::add(h, gap.first);
-                E = Number::raise(e, gap.next, G[j + k]);
-                F[j + k] = Number::raise(f, gap.next, G[j + k]);
+                G[j + k] = Number::add(h, gap.first());
+                E = Number::raise(e, gap.next(), G[j + k]);
+                F[j + k] = Number::raise(f, gap.next(), G[j + k]);
                 if constexpr (SPARSE) {
                     if (last && k % 2)
                         best = Number::highest(best, F[j + k - 1], F[j + k]);
@@ -146,12 +158,12 @@ template <class Profile> struct Lane {
 // With BORDER the tile is one of several. The lane that `writes`, the last, leaves G and E behind
 // its last column in the border; the one that `reads`, the first, has taken over what the tile
 // before left: it is LANES rows ahead of the other, so that one place serves both.
-template <class Profile, bool BORDER> struct Stream {
+template <class Profile, bool BORDER, class Gap> struct Stream {
     using Number = typename Profile::Number;
     static constexpr int LANES = Profile::LANES;
     static constexpr unsigned int READS = 1, WRITES = 2;
 
-    const Gap<Number>& gap;
+    const Gap& gap;
     const unsigned int* const words;
     const char* scores;
     const char* half_scores;
@@ -168,13 +180,13 @@ template <class Profile, bool BORDER> struct Stream {
 
     // The lanes are full of rows of PAD.
     __device__ __forceinline__ Stream(
-        const uint4* profile, const Search& search, const Gap<Number>& gap)
+        const uint4* profile, const Search& search, const Gap& gap)
         : gap(gap), words(reinterpret_cast<const unsigned int*>(search.residues)),
           turn(0x3210 + (4 - threadIdx.x % 4) % 4 * 0x1111),
           inner(hidden(threadIdx.x % LANES > 0)), next(0), border(nullptr), role(0)
     {
         set_profile(profile);
-        const unsigned int outside = threadIdx.x % LANES > 0 ? 0 : gap.first;
+        const unsigned int outside = threadIdx.x % LANES > 0 ? 0 : gap.first();
         edge = make_uint2(outside, outside);
         state.clear(gap);
 #pragma unroll
@@ -210,9 +222,9 @@ template <class Profile, bool BORDER> struct Stream {
         const bool reads = any && !first && lane == 0;
         role = reads ? READS : any && !last && lane == LANES - 1 ? WRITES : 0;
         if (any && first && lane < 4)
-            area[4 * steps + 1 + lane] = make_uint2(gap.first, gap.first);
+            area[4 * steps + 1 + lane] = make_uint2(gap.first(), gap.first());
         if (lane == 0)
-            edge = reads ? border[0] : make_uint2(gap.first, gap.first);
+            edge = reads ? border[0] : make_uint2(gap.first(), gap.first());
     }
 
     // The rows to come read nothing of the border.
@@ -220,7 +232,7 @@ template <class Profile, bool BORDER> struct Stream {
     {
         role = 0;
         if (threadIdx.x % LANES == 0)
-            edge = make_uint2(gap.first, gap.first);
+            edge = make_uint2(gap.first(), gap.first());
     }
 
     // Does `steps` steps. The best is looked at in every row, or if `sparse` in every fourth.

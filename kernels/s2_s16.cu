@@ -2,9 +2,9 @@
 #include "profile.cuh"
 #include "work.cuh"
 
-template <int LANES, int COLUMNS, int THREADS>
+template <int LANES, int COLUMNS, int THREADS, int GAP_FIRST = 0, int GAP_NEXT = 0>
 __global__ void __launch_bounds__(THREADS, 1) s2_s16(const Search search)
 {
     SHARED_MEMORY(profile);
-    search_all<PairProfile<S16, LANES, COLUMNS>>(search, profile);
+    search_all<PairProfile<S16, LANES, COLUMNS>, Gap<S16, GAP_FIRST, GAP_NEXT>>(search, profile);
 }

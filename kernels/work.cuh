@@ -196,7 +196,7 @@ static __device__ __forceinline__ void draw(const Search& search, Chunk& chunk)
 // With BORDER the query has several `tiles`. The last pieces of a tile are still in the lanes when
 // the first enter the next one, so that there are two profiles, used in turn. When a profile is
 // overwritten, no lane needs it any more: each warp has let pieces, or none, enter the tile since.
-template <class Profile, bool BORDER>
+template <class Profile, bool BORDER, class Gap>
 static __device__ __forceinline__ void pass_pieces(
     const Search& search, uint4* profiles, unsigned int tiles)
 {
@@ -206,12 +206,12 @@ static __device__ __forceinline__ void pass_pieces(
     constexpr unsigned int RAMP = LANES / 4 + 2;
     const unsigned int lane = threadIdx.x % LANES;
     const SharedState shared{profiles + (1 + BORDER) * PROFILE};
-    const Gap<Number> gap(search.gap_first, search.gap_next);
+    const Gap gap(search.gap_first, search.gap_next);
     if (!BORDER) {
         Profile::build(profiles, search, 0);
         __syncthreads();
     }
-    Stream<Profile, BORDER> stream(profiles, search, gap);
+    Stream<Profile, BORDER, Gap> stream(profiles, search, gap);
 
     // All that decides where a warp goes is the same for its lanes, as the compiler can see: else
     // it would look in every row whether they are together.
@@ -300,13 +300,13 @@ static __device__ __forceinline__ void pass_pieces(
 }
 
 // What every kernel does.
-template <class Profile>
+template <class Profile, class Gap>
 static __device__ __forceinline__ void search_all(const Search& search, uint4* profiles)
 {
     const unsigned int longest = max(search.query_lengths[0], search.query_lengths[1]);
     const unsigned int tiles = (longest + Profile::WIDTH - 1) / Profile::WIDTH;
     if (tiles <= 1)
-        pass_pieces<Profile, false>(search, profiles, 1);
+        pass_pieces<Profile, false, Gap>(search, profiles, 1);
     else
-        pass_pieces<Profile, true>(search, profiles, tiles);
+        pass_pieces<Profile, true, Gap>(search, profiles, tiles);
 }

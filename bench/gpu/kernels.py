@@ -34,7 +34,6 @@ from _pipes import CAPABILITIES, seconds
 from _report import save, table
 
 from swdual import Database
-from swdual.backends.cuda.card import Program
 from swdual.backends.cuda.kernels import KERNELS, Kernel, Tile, choose
 from swdual.backends.cuda.launch import Launcher
 from swdual.backends.cuda.memory import Shelf
@@ -223,7 +222,7 @@ def main(
         }
         for kernel, tiles_of in sizes.items():
             for tile in tiles_of:
-                card.prepare(Program(kernel.file, kernel.expression(*tile)))
+                card.prepare(sweep.program(kernel, tile))
         for kernel, tiles_of in sizes.items():
             for tile, lengths_of in tiles_of.items():
                 sweep.take(kernel, tile)

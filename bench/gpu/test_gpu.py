@@ -550,10 +550,10 @@ def test_the_model_counts_what_the_compiler_makes(model, tmp_path, name):
     """
     kernel = KERNELS[name]
     tiles = [tile for tile in kernel.tiles_on(90) if tile.lanes == 16]
-    build = nvrtc.build(kernel.file, tuple(kernel.expression(*tile) for tile in tiles), 90)
+    build = nvrtc.build(kernel.file, tuple(kernel.expression(tile, 12, 1) for tile in tiles), 90)
     listings = sass.disassemble(build.cubin, tmp_path)
     for tile in tiles:
-        loops = listings[build.names[kernel.expression(*tile)]].row_loops
+        loops = listings[build.names[kernel.expression(tile, 12, 1)]].row_loops
         in_one_tile = [loop for loop in loops if sass.count(loop, "STG") == 0]
         assert len(in_one_tile) == 1 + kernel.numbers.sparse
         in_one_tile.sort(key=lambda loop: sass.count(loop, *sass.MAXIMA), reverse=True)

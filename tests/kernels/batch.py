@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import re
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kernels import emulator
-from swdual.backends.cuda.kernels import KERNELS, SEARCH, sources
+from swdual.backends.cuda.kernels import KERNELS, SEARCH, Tile, sources
 
 ALIGNMENT = 16
 GUARD = 64
@@ -35,23 +36,42 @@ ARRAYS: dict[int, int] = {}
 """The arrays that `exact` has made and that are still in use: their addresses and sizes."""
 
 
-def library(kernel, tile):
-    """Return one instance of a kernel, built for the CPU."""
+def library(kernel, tile, gap_costs=None):
+    """Return one instance of a kernel, built for the CPU, for any gap costs."""
     return built(kernel, tile, emulator.PLAIN)
 
 
-def sanitized_library(kernel, tile):
-    """Return the same, built so that it stops where it reads or writes outside of arrays."""
+def library_of_costs(kernel, tile, gap_costs):
+    """Return an instance for these gap costs."""
+    return built(kernel, tile, emulator.PLAIN, gap_costs)
+
+
+def sanitized_library(kernel, tile, gap_costs=None):
+    """Return one, built so that it stops where it reads or writes outside of arrays."""
     return built(kernel, tile, emulator.SANITIZED)
 
 
 @functools.cache
-def built(kernel, tile, flags):
+def built(kernel, tile, flags, gap_costs=(0, 0)):
     """Return the library of one instance of a kernel, built with these flags."""
     emulator.need()
-    call = f"{kernel.expression(*tile)}(*search)"
+    call = f"{kernel.expression(tile, *gap_costs)}(*search)"
     source = f'#include "{kernel.file}"\n' + emulator.launcher("run", "const Search* search", call)
     return emulator.Library(source, sources(), flags)
+
+
+EXPRESSION = re.compile(r"(?P<kernel>\w+)<(?P<values>[\d, ]+)>")
+
+
+def instance_of(expression):
+    """Return kernel, tile and gap costs of an instance; the costs are empty if it has none.
+
+    >>> instance_of("q2_s16<16, 28, 512, 12, 1>")[1:]
+    (Tile(lanes=16, columns=28, threads=512), [12, 1])
+    """
+    name, values = EXPRESSION.fullmatch(expression).groups()
+    tile, costs = np.split(np.array(values.split(","), int), [3])
+    return KERNELS[name], Tile(*tile.tolist()), costs.tolist()
 
 
 @dataclass(frozen=True)
@@ -226,7 +246,7 @@ def launch(kernel, tile, queries, pieces, scheme, scores, run, listed=None):
     search["limit"] = kernel.limit(largest_of(queries, scheme))
     if run.cutoff is not None:
         search["cutoff"], search["sparse_words"] = run.cutoff, run.sparse_words
-    run.library(kernel, tile)(
+    run.library(kernel, tile, (scheme.gap_first, scheme.gap_next))(
         "run",
         search,
         ctas=run.ctas,

@@ -46,7 +46,7 @@ def main():
             start = time.monotonic()
             launches, cells, overflows = run(kernel, tile, chosen.pairs, chosen.seed, execute)
             print(
-                f"{kernel.expression(*tile)}: {launches} launches, {chosen.pairs} pairs or more, "
+                f"{kernel.expression(tile)}: {launches} launches, {chosen.pairs} pairs or more, "
                 f"{cells} cells, {overflows} overflows, all exact, "
                 f"{time.monotonic() - start:.0f} s",
                 flush=True,

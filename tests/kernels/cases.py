@@ -192,7 +192,7 @@ def check(kernel, tile, queries, targets, scheme, run=USUAL):
     if len(wrong):
         k, t = min(wrong.tolist(), key=lambda pair: len(queries[pair[0]]) + len(targets[pair[1]]))
         raise AssertionError(
-            f"{len(wrong)} of {expected.size} scores of {kernel.expression(*tile)} are wrong; "
+            f"{len(wrong)} of {expected.size} scores of {kernel.expression(tile)} are wrong; "
             f"query {k}, target {t}: {found.scores[k, t]} for {expected[k, t]}\n"
             f"{spell(queries[k])}\n{targets[t].hex()}\n{scheme}\n{run}"
         )

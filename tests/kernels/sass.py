@@ -41,17 +41,36 @@ class Listing:
         return loops
 
     @property
-    def row_loops(self) -> list[Counter[str]]:
-        """Opcodes of the loops over rows: they hold maxima, but no other such loop."""
+    def row_places(self) -> list[tuple[int, int]]:
+        """First and last instruction of the loops over rows: they hold maxima, but no such loop."""
         busy = [loop for loop in self.loops if count(self._opcodes(loop), *MAXIMA) >= 64]
-        inner = [
+        return [
             loop
             for loop in busy
             if not any(
                 other != loop and loop[0] <= other[0] and other[1] <= loop[1] for other in busy
             )
         ]
-        return [self._opcodes(loop) for loop in inner]
+
+    @property
+    def row_loops(self) -> list[Counter[str]]:
+        """Opcodes of the loops over rows."""
+        return [self._opcodes(place) for place in self.row_places]
+
+    @property
+    def row_reads(self) -> list[tuple[int, int]]:
+        """How many registers the loops over rows read, of even numbers and of odd ones.
+
+        Each kind is a bank, which delivers one of a warp's registers a clock.
+        """
+        return [
+            tuple(
+                sum(register % 2 == bank for text in self.instructions[first : last + 1]
+                    for register in registers_read(text))
+                for bank in (0, 1)
+            )
+            for first, last in self.row_places
+        ]  # fmt: skip
 
     @property
     def opcodes(self) -> Counter[str]:
@@ -60,6 +79,16 @@ class Listing:
 
     def _opcodes(self, loop: tuple[int, int]) -> Counter[str]:
         return Counter(text.split()[0] for text in self.instructions[loop[0] : loop[1] + 1])
+
+
+def registers_read(text: str) -> list[int]:
+    """Return the registers that an instruction reads, all but the first that it names.
+
+    >>> registers_read("VIADDMNMX.S16x2 R8, R4, R113.reuse, R25, !PT"), registers_read("BRA 0x10")
+    ([4, 113, 25], [])
+    """
+    operands = text.partition(" ")[2].split(",")[1:]
+    return [int(found[1]) for each in operands if (found := re.match(r"\s*-?R(\d+)", each))]
 
 
 def count(opcodes: Counter[str], *starts: str) -> int:

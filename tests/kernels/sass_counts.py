@@ -49,11 +49,11 @@ def count(kernel: Kernel, tile: Tile, name: str, tiles: int, rows: int) -> tuple
     width = tiles * tile.lanes * tile.columns
     queries = [cases.sequence_of(rng, width, 20) for _ in range(kernel.queries)]
     targets = [cases.sequence_of(rng, length, 20) for length in lengths]
-    execute = library_on(90)
+    execute = library_on(90, constant_costs=True)
     groups = 32 * WARPS // tile.lanes * kernel.targets
     chunk = groups * max(1, rows // int(lengths.mean()))
     run = batch.Run(ctas=1, threads=32 * WARPS, chunk=chunk, library=execute, cutoff=CUTOFF)
-    executable = execute(kernel, tile)
+    executable = execute(kernel, tile, (12, 1))
     executable.executed[:] = 0
     batch.score(kernel, tile, queries, targets, batch.Scheme(matrix, 12, 1), run)
     pairs = width * int(lengths.sum()) * kernel.queries / 2 / 32
@@ -79,7 +79,7 @@ def main() -> None:
             if (tile.lanes, tile.columns) in TILES[kernel.name]:
                 for name in ("proteins", "peptides"):
                     instructions, clocks = count(kernel, tile, name, chosen.tiles, chosen.rows)
-                    expression = kernel.expression(*tile)
+                    expression = kernel.expression(tile)
                     print(f"{expression}\t{name}\t{instructions:.2f}\t{clocks:.2f}", flush=True)
 
 

@@ -162,12 +162,16 @@ def compile_kernel(
 
 
 def library_on(
-    capability: int, edit: tuple[str, str] | None = None
-) -> Callable[[Kernel, Tile], Executable]:
-    """Return what gives the machine code of an instance for a compute capability."""
+    capability: int, edit: tuple[str, str] | None = None, *, constant_costs: bool = False
+) -> Callable[[Kernel, Tile, tuple[int, int]], Executable]:
+    """Return what gives the machine code of an instance for a compute capability.
 
-    def library(kernel: Kernel, tile: Tile) -> Executable:
-        return compile_kernel(kernel.file, kernel.expression(*tile), capability, edit)
+    With constant costs, it is made for the gap costs of the scheme, else for any.
+    """
+
+    def library(kernel: Kernel, tile: Tile, gap_costs: tuple[int, int] = (0, 0)) -> Executable:
+        costs = gap_costs if constant_costs else (0, 0)
+        return compile_kernel(kernel.file, kernel.expression(tile, *costs), capability, edit)
 
     return library
 
@@ -206,7 +210,7 @@ def main() -> None:
         executable = execute(kernel, tiles[0])
         statistics = executable.statistics
         print(
-            f"{kernel.expression(*tiles[0])} on {capability / 10}: {chosen.searches} searches, "
+            f"{kernel.expression(tiles[0])} on {capability / 10}: {chosen.searches} searches, "
             f"{cells} cells, {overflows} overflows, all exact; {executable.executed.sum()} "
             f"instructions, {(executable.executed > 0).mean():.1%} of the code, "
             f"{statistics['wavefronts'][4] / statistics['loads'][4]:.2f} wavefronts a load of 16 "

@@ -16,7 +16,7 @@ import pytest
 from oracles.smith_waterman import local_score_gotoh
 
 from kernels import bulk, cases, emulator, oracle
-from kernels.batch import NEVER, PAD, RESCUE, Run, Scheme
+from kernels.batch import NEVER, PAD, RESCUE, Run, Scheme, library_of_costs
 from swdual.backends.cuda.kernels import KERNELS
 from swdual.sequences import matrices
 
@@ -44,7 +44,7 @@ LIMITED = [(kernel, tile) for kernel, tile in SOME if kernel is not RESCUE]
 
 def over(configurations):
     """Run a test for each kernel and tile of a list."""
-    names = [kernel.expression(*tile) for kernel, tile in configurations]
+    names = [kernel.expression(tile) for kernel, tile in configurations]
     return pytest.mark.parametrize(("kernel", "tile"), configurations, ids=names)
 
 
@@ -192,6 +192,18 @@ def test_prices_of_gaps(kernel, tile, rng):
         for query in (cases.sequence_of(rng, 70), long):
             targets = [cases.relative_of(rng, query, length) for length in range(1, 60)]
             cases.check(kernel, tile, queries_of(kernel, query, query[7:]), targets, scheme)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_constant_costs_of_gaps(name, rng):
+    """An instance for the costs of a scheme scores as the one for any costs."""
+    kernel = KERNELS[name]
+    run = Run(library=library_of_costs, cutoff=60)
+    for length in (40, 300):
+        query = cases.sequence_of(rng, length, 20)
+        targets = [cases.relative_of(rng, query, int(n)) for n in rng.integers(1, 300, 60)]
+        queries = queries_of(kernel, query, query[::-1])
+        cases.check(kernel, kernel.tiles[0], queries, targets, blosum62(), run)
 
 
 @over(SOME)

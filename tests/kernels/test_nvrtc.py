@@ -54,7 +54,7 @@ def check_registers(kernel, capability, compiler=None):
     tiles = kernel.tiles_on(capability)
     if not ALL:
         tiles = nvrtc.representative(tiles) if capability == 90 else widest(tiles)
-    expressions = tuple(kernel.expression(*tile) for tile in tiles)
+    expressions = tuple(kernel.expression(tile, 12, 1) for tile in tiles)
     build = nvrtc.build(kernel.file, expressions, capability, compiler=compiler)
     assert build.warnings == []
     assert len(build.resources) == len(tiles)
@@ -87,7 +87,7 @@ def test_the_kernel_of_keys_compiles(capability):
 
 def test_a_tile_too_wide_for_the_registers_is_noticed():
     kernel = KERNELS["s2_s16"]
-    expression = kernel.expression(*Tile(16, 32, 512))
+    expression = kernel.expression(Tile(16, 32, 512))
     build = nvrtc.build(kernel.file, (expression,), 90)
     assert build.resources[build.names[expression]].local_bytes > 0
 

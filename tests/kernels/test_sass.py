@@ -44,16 +44,22 @@ WIDE_LIMITS = {"q2_s16": (6.0, 6.05), "s2_s16": (7.35, 7.5)}
 SLOWER = {"q2_s16": (3.3, 3.7), "s2_s16": (3.9, 4.3)}
 """Of these, instructions on the pipe of the maxima, the busiest: sparse and not."""
 
+READS = {"q2_s16": (12.9, 7.3), "s2_s16": (15.4, 8.4)}
+"""Registers that these read, of both banks together and of the one that is read more."""
+
+COSTS = 12, 1
+"""Of a gap's first residue and of each further one, in the instances that are looked at."""
+
 FUSED = ("vimax3_s16x2_relu(f, e, __vadd2(d, s))", "vimax3_s16x2_relu(__vadd2(d, s), e, f)")
 """An edit after which the compiler adds on the pipe of the maxima."""
 
 
 @functools.cache
 def listings(folder, kernel, tiles, edit=None, compiler=None):
-    expressions = tuple(kernel.expression(*tile) for tile in tiles)
+    expressions = tuple(kernel.expression(tile, *COSTS) for tile in tiles)
     build = nvrtc.build(kernel.file, expressions, 90, edit, compiler)
     found = sass.disassemble(build.cubin, folder)
-    return {tile: found[build.names[kernel.expression(*tile)]] for tile in tiles}
+    return {tile: found[build.names[kernel.expression(tile, *COSTS)]] for tile in tiles}
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +120,21 @@ def test_sums_have_a_pipe_of_their_own(listing_of, kernel, tile):
         assert per_pair(loop, tile.columns, "VIADD.16x2") == 2
         assert per_pair(loop, tile.columns, "VIADDMNMX.S16x2") == 2
         assert per_pair(loop, tile.columns, "VIMNMX3.S16x2") == 1 + looks / 2
+
+
+@pytest.mark.parametrize(("kernel", "tile"), TILES, ids=NAMES)
+def test_few_registers_are_read(listing_of, kernel, tile):
+    """Two banks deliver one a clock each, so that these decide, too, how long a pair takes."""
+    both, one = READS[kernel.name]
+    for reads in listing_of(kernel, tile).row_reads:
+        assert sum(reads) <= both * ROWS * tile.columns
+        assert max(reads) <= one * ROWS * tile.columns
+
+
+def test_costs_of_gaps_in_registers_are_noticed(listing_of):
+    kernel, tile = KERNELS["q2_s16"], Tile(16, 28, 512)
+    for reads in listing_of(kernel, tile, ("return FIRST ?", "return 0 ?")).row_reads:
+        assert sum(reads) > READS[kernel.name][0] * ROWS * tile.columns
 
 
 @pytest.mark.parametrize(("kernel", "tile"), TILES, ids=NAMES)

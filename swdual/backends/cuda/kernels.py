@@ -82,17 +82,20 @@ class Numbers:
     sparse
         Whether kernels look less often at the best score where only those that reach a cutoff are
         wanted.
+    immediate
+        Whether gap costs are constants of an instance: operands that take no registers.
     """
 
     lowest: int
     highest: int
     capabilities: tuple[int, int]
     sparse: bool = False
+    immediate: bool = False
 
 
-S16 = Numbers(-(1 << 15), (1 << 15) - 1, (90, 1000), sparse=True)
+S16 = Numbers(-(1 << 15), (1 << 15) - 1, (90, 1000), sparse=True, immediate=True)
 HALF = Numbers(-(1 << 11), 1 << 11, (75, 90))
-S32 = Numbers(-(1 << 30), (1 << 31) - 1, (75, 1000))
+S32 = Numbers(-(1 << 30), (1 << 31) - 1, (75, 1000), immediate=True)
 
 
 @dataclass(frozen=True)
@@ -136,18 +139,27 @@ class Kernel:
             if columns <= widest
         )
 
-    def expression(self, lanes: int, columns: int, threads: int) -> str:
+    def expression(self, tile: Tile, gap_first: int = 0, gap_next: int = 0) -> str:
         """Return the name of an instance.
 
         Parameters
         ----------
-        lanes, columns, threads
-            The tile: see `Tile`.
+        tile
+            The tile.
+        gap_first, gap_next
+            Costs of a gap's first residue and of each further one. Where the numbers have no
+            immediates, or the first is 0, the instance is one for any costs, those in `SEARCH`.
 
-        >>> KERNELS["q2_s16"].expression(16, 28, 512)
+        Examples
+        --------
+        >>> KERNELS["q2_s16"].expression(Tile(16, 28, 512))
         'q2_s16<16, 28, 512>'
+        >>> KERNELS["q2_s16"].expression(Tile(16, 28, 512), 12, 1)
+        'q2_s16<16, 28, 512, 12, 1>'
         """
-        return f"{self.name}<{lanes}, {columns}, {threads}>"
+        constant = self.numbers.immediate and gap_first
+        values = (*tile, gap_first, gap_next) if constant else tile
+        return f"{self.name}<{', '.join(map(str, values))}>"
 
     def shared_bytes(self, tile: Tile, query_length: int) -> int:
         """Return the dynamic shared memory of a CTA.

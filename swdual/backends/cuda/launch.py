@@ -196,14 +196,14 @@ class Launcher:
         assert kernel is not None
         lengths = self._shelf.lengths(part.stretch.block)[part.first : part.last]
         tile = self._tile(kernel, size[1], lengths)
-        self._card.prepare(_program(kernel, tile))
+        self._card.prepare(self.program(kernel, tile))
         limit = kernel.limit(max(self._largest(query) for query in queries))
         has_tiles = size[1] > tile.lanes * tile.columns
         for query in queries:
             overflows = self.max_score(query, int(lengths[0])) >= limit
             if overflows or (kernel.numbers.sparse and has_tiles):
                 again = self._rescue_tile(len(query), lengths)
-                self._card.prepare(_program(self._widest, again))
+                self._card.prepare(self.program(self._widest, again))
 
     def launch(
         self, slot: Slot, queries: Sequence[KernelQuery], part: Part, cutoff: int | None
@@ -284,6 +284,10 @@ class Launcher:
             search["scores"][number] = slot.address("scores", number)
             search["rescue"][number] = slot.address("rescue", number)
         return search
+
+    def program(self, kernel: Kernel, tile: Tile) -> Program:
+        """Return an instance of a kernel for the scheme's gap costs."""
+        return Program(kernel.file, kernel.expression(tile, *self._gap_costs))
 
     def _tile(self, kernel: Kernel, query_length: int, lengths: NDArray[np.uint32]) -> Tile:
         mean_length = float(lengths.mean())
@@ -485,7 +489,7 @@ class Launcher:
         for kernel, tile, grid, threads, search, _ in runs:
             search["border"] = border.address
             shared = kernel.shared_bytes(tile, int(search["query_lengths"].max()))
-            self._stream.launch(_program(kernel, tile), grid, threads, shared, [search])
+            self._stream.launch(self.program(kernel, tile), grid, threads, shared, [search])
 
     def _border_of(self, size: int) -> Buffer:
         """Return scratch memory that all launches share."""
@@ -515,8 +519,3 @@ class Launcher:
 def _granule(kernel: Kernel, tile: Tile, threads: int) -> int:
     """Return how many pieces a CTA computes side by side."""
     return threads // tile.lanes * kernel.targets
-
-
-def _program(kernel: Kernel, tile: Tile) -> Program:
-    """Return an instance of a kernel."""
-    return Program(kernel.file, kernel.expression(*tile))

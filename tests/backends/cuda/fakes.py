@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import re
 import threading
 from types import SimpleNamespace
 
@@ -11,7 +10,6 @@ import numpy as np
 from backends.cuda.emulated import keys_library
 
 from kernels import batch
-from swdual.backends.cuda.kernels import KERNELS, Tile
 
 ALIGNMENT = 256
 
@@ -163,8 +161,9 @@ class Function:
             return
         (search,) = arguments
         assert search.size == 1
-        name, *tile = re.fullmatch(r"(\w+)<(\d+), (\d+), (\d+)>", self.name).groups()
-        batch.library(KERNELS[name], Tile(*map(int, tile)))(
+        kernel, tile, costs = batch.instance_of(self.name)
+        assert costs in ([], [search["gap_first"], search["gap_next"]])
+        batch.library(kernel, tile)(
             "run", search, ctas=grid[0], threads=block[0], shared_bytes=shared_mem
         )
 

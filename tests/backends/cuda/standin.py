@@ -7,24 +7,22 @@ wait, it finds garbage. Accesses beyond what was allocated, or after it was free
 
 from __future__ import annotations
 
-import re
 from collections import Counter, deque
 from contextlib import nullcontext
 from threading import RLock
 
 import numpy as np
-from kernels.batch import Scheme
+from kernels.batch import Scheme, instance_of
 
 from kernels import oracle
 from swdual.backends.cuda.card import CardError, CardMemory
-from swdual.backends.cuda.kernels import BORDER_BYTES, KERNELS, Tile
+from swdual.backends.cuda.kernels import BORDER_BYTES
 
 ALIGNMENT = 256
 GARBAGE = 0xA5
 
 CHANGES = 0.1
 """How likely another stream goes on, so that one may get far ahead of the others."""
-SEARCH_NAME = re.compile(r"(\w+)<(\d+), (\d+), (\d+)>")
 
 
 class StandIn:
@@ -162,9 +160,10 @@ class StandIn:
         if program.expression == "keys":
             self.gather(*arguments)
             return
-        name, *tile = SEARCH_NAME.fullmatch(program.expression).groups()
-        kernel, tile = KERNELS[name], Tile(*map(int, tile))
+        kernel, tile, costs = instance_of(program.expression)
+        name = kernel.name
         (search,) = arguments
+        assert costs in ([], [search["gap_first"], search["gap_next"]])
         capability = 10 * self.capability[0] + self.capability[1]
         low, high = kernel.numbers.capabilities
         assert low <= capability < high
