@@ -20,6 +20,7 @@ relative to the calibration (see `CostModel.learn`).
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import os
@@ -92,6 +93,12 @@ PROBE_TARGETS, PROBE_LENGTH = 512, 304
 MAX_PROBE_TARGETS = 2048
 """Max targets that calibrate a worker so fast that fewer would take no time."""
 
+WAVES = 4
+"""Targets, relative to its width, that fill a worker of more than `PROBE_TARGETS`: a GPU.
+
+As long as there are fewer, more of them take no more time: each has lanes of its own.
+"""
+
 SHORT_LENGTH = 80
 """Residues of the targets for queries that are too long for `PROBE_LENGTH`."""
 
@@ -114,6 +121,12 @@ PASSES = 3
 
 MAX_CLOCK_STEP = 1e-5
 """Max resolution in seconds of a clock that can measure short times."""
+
+TURNS = 256
+"""Queries of one length that are measured before one comes again.
+
+A GPU keeps the scores of the last task, and would answer at once.
+"""
 
 NEIGHBOUR_LENGTH = 320
 """Residues of the query that the other workers score during a calibration."""
@@ -409,8 +422,8 @@ def calibrate(
     )
     wanted = min(PROBE_SECONDS / (int(KNOTS[0]) * PROBE_LENGTH * cell), MAX_PROBE_TARGETS)
     doublings = int(math.log2(max(1.0, wanted / (2 * width))))
-    long = _Probe(bind, 2 * width << doublings, PROBE_LENGTH, clock)
-    short = _Probe(bind, 2 * width, SHORT_LENGTH, clock)
+    long = _Probe(bind, 2 * probe.full << doublings, PROBE_LENGTH, clock)
+    short = _Probe(bind, 2 * probe.full, SHORT_LENGTH, clock)
     layout = _layout(bind, long.targets, clock)
     with _neighbours(together - 1, long):
         seconds, sparse = _of_cells(long, short, cell, startup)
@@ -464,8 +477,11 @@ class _Probe:
         database = Database.from_batches([batch], PROTEIN, "probe")
         self._scorer = bind(database)
         self.width = self._scorer.width
-        letters = np.random.default_rng(2).integers(0, 20, int(KNOTS[-1]), np.uint8)
-        self._query = letters.tobytes()
+        self.full = self.width * (WAVES if self.width > PROBE_TARGETS else 1)
+        # No letter is like the one before: queries that follow each other differ.
+        steps = np.random.default_rng(2).integers(1, 20, int(KNOTS[-1]) + TURNS)
+        letters = (np.cumsum(steps) % 20).astype(np.uint8)
+        self._letters, self._turns = letters.tobytes(), itertools.cycle(range(TURNS))
         self._least: dict[tuple[int, int], float] = {}
 
     def score_itself(self) -> None:
@@ -473,8 +489,9 @@ class _Probe:
         self._scorer(self._first, 0, 0, 1, _ignore)
 
     def score(self, query_length: int, targets: int, progress: Callable[[int], None]) -> None:
-        """Score so many targets with a query of so many residues."""
-        self._scorer(self._query[:query_length], 0, 0, targets, progress)
+        """Score so many targets with a query of so many residues, another one each time."""
+        first = next(self._turns)
+        self._scorer(self._letters[first : first + query_length], 0, 0, targets, progress)
 
     def seconds(self, query_length: int, targets: int, times: int = 1) -> float:
         """Return the least seconds that this took, now or before; the first time does not count."""
@@ -488,8 +505,8 @@ class _Probe:
 
     def cell_seconds(self, query_length: int, targets: int) -> float:
         """Return the seconds of a cell; what comes once for each task is no part of it."""
-        few, many = (self.seconds(query_length, n, 2) for n in (self.width, targets))
-        cells = (targets - self.width) * self.length * query_length
+        few, many = (self.seconds(query_length, n, 2) for n in (self.full, targets))
+        cells = (targets - self.full) * self.length * query_length
         return max(many - few, many / 10) / cells
 
 
@@ -506,7 +523,7 @@ def _layout(bind: Callable[[Database], Scorer], targets: int, clock: Callable[[]
     found = (rng.integers(0, 20, length, np.uint8).tobytes() for length in lengths)
     batch = batch_of(Sequence(str(k), codes) for k, codes in enumerate(found))
     counts = max(1, targets // 4), targets
-    query = bytes(int(KNOTS[0]))
+    short = int(KNOTS[0])
     reading, least = math.inf, np.full((2, 2), math.inf)
     for _ in range(PASSES):
         database = Database.from_batches([batch], PROTEIN, "probe")
@@ -517,7 +534,7 @@ def _layout(bind: Callable[[Database], Scorer], targets: int, clock: Callable[[]
         for laid_out in (0, 1):
             for which, count in enumerate(counts):
                 started = clock()
-                scorer(query, 0, 0, count, _ignore)
+                scorer(bytes([laid_out]) * short, 0, 0, count, _ignore)
                 least[laid_out, which] = min(least[laid_out, which], clock() - started)
     few, many = least[0] - least[1]
     layout = max(0.0, float(many - few)) / int(lengths[counts[0] :].sum())
@@ -571,7 +588,7 @@ def _fitting(long: _Probe, short: _Probe, column: float) -> tuple[_Probe, int] |
     """Return the most targets that do not take too long, a column of each taking so long."""
     for probe, most in ((long, PROBE_SECONDS), (short, MAX_PROBE_SECONDS)):
         targets = probe.targets
-        while targets >= 2 * probe.width:
+        while targets >= 2 * probe.full:
             if targets * probe.length * column <= most:
                 return probe, targets
             targets //= 2
