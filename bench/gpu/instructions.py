@@ -12,6 +12,7 @@ thought.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from itertools import combinations
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).parents[1]))
 sys.path.insert(0, str(Path(__file__).parent))
 from _card import TimedCard, the_card
-from _pipes import CAPABILITIES, LOOPS, SCHEDULERS, WARP, WAVEFRONT, clocks
+from _pipes import CAPABILITIES, LOOPS, REGISTER, SCHEDULERS, WARP, WAVEFRONT, clocks
 from _report import save, table
 
 from swdual.backends.cuda.card import Program
@@ -44,23 +45,24 @@ TOLERANCE = 0.05
 
 
 class Instruction(NamedTuple):
-    """One instruction: its structure in the source, its kind in the model, from what card on."""
+    """One instruction: structure in the source, kind in the model, registers read, first card."""
 
     structure: str
     kind: str
+    registers: int
     capability: int = 75
 
 
 INSTRUCTIONS = {
-    "VIADD.16x2": Instruction("Add", "product", 90),
-    "VIADDMNMX.16x2": Instruction("AddMax", "maximum", 90),
-    "VIMNMX3.16x2": Instruction("Max3", "maximum", 90),
-    "PRMT": Instruction("Permute", "maximum"),
-    "IMAD": Instruction("Multiply", "product"),
-    "HADD2": Instruction("HalfAdd", "half"),
-    "HFMA2": Instruction("HalfFma", "half", 80),
-    "HMNMX2": Instruction("HalfMax", "maximum", 80),
-    "SHFL": Instruction("Shuffle", "shuffle"),
+    "VIADD.16x2": Instruction("Add", "product", 2, 90),
+    "VIADDMNMX.16x2": Instruction("AddMax", "maximum", 3, 90),
+    "VIMNMX3.16x2": Instruction("Max3", "maximum", 3, 90),
+    "PRMT": Instruction("Permute", "maximum", 3),
+    "IMAD": Instruction("Multiply", "product", 3),
+    "HADD2": Instruction("HalfAdd", "half", 2),
+    "HFMA2": Instruction("HalfFma", "half", 3, 80),
+    "HMNMX2": Instruction("HalfMax", "maximum", 2, 80),
+    "SHFL": Instruction("Shuffle", "shuffle", 1),
 }
 """All but the last are also taken in pairs; it reads too little for that."""
 
@@ -119,8 +121,10 @@ def streams(capability: int) -> list[Stream]:
     found = []
     for name, parts in mixtures.items():
         structures = ", ".join(INSTRUCTIONS[part].structure for part in parts)
-        kinds = [INSTRUCTIONS[part].kind for part in parts]
-        expected = clocks({kind: kinds.count(kind) for kind in kinds})
+        used = [INSTRUCTIONS[part] for part in parts]
+        counts = Counter(each.kind for each in used)
+        counts[REGISTER] = sum(each.registers for each in used)
+        expected = clocks(counts)
         rounds_of = -(-STREAM // len(parts))
         found.append(Stream(name, f"issue<{structures}>", expected, rounds_of))
     for name, structure, places, bytes_ in load_places():
