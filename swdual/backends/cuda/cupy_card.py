@@ -21,7 +21,7 @@ from swdual.runtime.cache import cache_folder
 OUT_OF_MEMORY = 2
 """What CUDA calls a lack of memory on the card."""
 
-MAX_COMPILERS = 4
+MAX_COMPILERS = 8
 """Threads that compile kernels; CuPy lets other threads run while it compiles."""
 
 
