@@ -748,11 +748,11 @@ class CalibrationCache:
 def _entry_of(rates: CostModel) -> dict[str, Any]:
     """Return what is kept of rates: the calibration, and what was seen since then.
 
-    Earlier releases kept corrected rates, which could be anything; such entries have no
-    "calibrated" and are not read.
+    Entries without "probed" are not read: earlier releases kept corrected rates, which could be
+    anything, or rates of GPUs that were those of a look-up.
     """
     seen = [[int(KNOTS[each.knot]), each.ratio] for each in rates.seen]
-    return {"calibrated": replace(rates, seen=[]).to_dict(), "seen": seen}
+    return {"probed": replace(rates, seen=[]).to_dict(), "seen": seen}
 
 
 def _rates_of_entry(entry: Any) -> CostModel:
@@ -763,7 +763,7 @@ def _rates_of_entry(entry: Any) -> CostModel:
     InputError, KeyError, TypeError, ValueError
         If they are damaged, or older.
     """
-    rates = CostModel.from_dict(entry["calibrated"])
+    rates = CostModel.from_dict(entry["probed"])
     knots = {int(length): knot for knot, length in enumerate(KNOTS)}
     rates.seen = [Seen(knots[length], float(ratio)) for length, ratio in entry["seen"]]
     for _, ratio in rates.seen:

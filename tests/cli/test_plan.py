@@ -508,7 +508,7 @@ def test_the_rates_of_this_machine_are_the_default(run, no_gpu, tmp_path_factory
     assert shown["rates_file"] == str(folder / "rates.json")
     assert [*shown["rates"]] == ["cpu"]
     (kept,) = json.loads((folder / "rates.json").read_text()).values()
-    calibrated = [facts["calibrated"]["gcups"] for facts in kept.values()]
+    calibrated = [facts["probed"]["gcups"] for facts in kept.values()]
     assert any(shown["rates"]["cpu"]["gcups"] == pytest.approx(gcups) for gcups in calibrated)
 
 

@@ -633,14 +633,14 @@ DAMAGED = [
     "", "{", "null", "5", '"text"', "[]", "[[1]]", "{}", '{"x": 1}', "\0\0\0",
     *(json.dumps({"MACHINE": inner}) for inner in (
         None, 5, "text", [], [1], {KEY: None}, {KEY: "x"}, {KEY: []}, {KEY: {}},
-        {KEY: {"gcups": 1, "trust": [1] * 7}}, {KEY: {"calibrated": {"gcups": 0}, "seen": []}},
-        {KEY: {"calibrated": 1}}, {KEY: {"calibrated": 1, "seen": 5}}, {KEY: {"calibrated": {}}},
-        {KEY: {"calibrated": 1, "seen": [[320, 1e30]]}}, {KEY: {"calibrated": 1, "seen": [[5, 1]]}},
-        {KEY: {"calibrated": 1, "seen": [[320, "x"]]}}, {KEY: {"calibrated": 1, "seen": [[1]]}},
-        {KEY: {"calibrated": 1, "seen": [["x", 1]]}}, {KEY: {"calibrated": 1, "seen": [None]}},
-        {KEY: {"calibrated": 1, "seen": [[320, math.nan]]}},
-        {KEY: {"calibrated": 1, "seen": [[[], 1]]}},
-        {KEY: {"calibrated": {"gcups": {"100": 25216, "1000": 5e-12}}, "seen": []}},
+        {KEY: {"gcups": 1, "trust": [1] * 7}}, {KEY: {"probed": {"gcups": 0}, "seen": []}},
+        {KEY: {"probed": 1}}, {KEY: {"probed": 1, "seen": 5}}, {KEY: {"probed": {}}},
+        {KEY: {"probed": 1, "seen": [[320, 1e30]]}}, {KEY: {"probed": 1, "seen": [[5, 1]]}},
+        {KEY: {"probed": 1, "seen": [[320, "x"]]}}, {KEY: {"probed": 1, "seen": [[1]]}},
+        {KEY: {"probed": 1, "seen": [["x", 1]]}}, {KEY: {"probed": 1, "seen": [None]}},
+        {KEY: {"probed": 1, "seen": [[320, math.nan]]}},
+        {KEY: {"probed": 1, "seen": [[[], 1]]}},
+        {KEY: {"probed": {"gcups": {"100": 25216, "1000": 5e-12}}, "seen": []}},
         {"other": None},
     )),
 ]  # fmt: skip
@@ -679,8 +679,8 @@ def test_bytes_that_are_no_text_cost_a_calibration_only(folder):
     [
         "[" * 100_000,
         '{"MACHINE": {"simd among 1 simd": '
-        '{"seen": [], "calibrated": {"gcups": 1, "width": Infinity}}}}',
-        '{"MACHINE": {"simd among 1 simd": {"seen": [], "calibrated": 1' + 400 * "0" + "}}}",
+        '{"seen": [], "probed": {"gcups": 1, "width": Infinity}}}}',
+        '{"MACHINE": {"simd among 1 simd": {"seen": [], "probed": 1' + 400 * "0" + "}}}",
     ],
     ids=["nested", "infinite", "huge"],
 )

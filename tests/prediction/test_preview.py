@@ -264,7 +264,7 @@ def test_rates_of_this_machine_are_measured_once(own_cache, no_gpu, monkeypatch)
     assert path.is_relative_to(own_cache)
     (kept,) = json.loads(path.read_text()).values()
     (entry,) = kept.values()
-    assert entry == {"calibrated": preview.rates["cpu"].to_dict(), "seen": []}
+    assert entry == {"probed": preview.rates["cpu"].to_dict(), "seen": []}
     with monkeypatch.context() as patch:
         patch.setattr("swdual.prediction.preview.calibrate", unwanted)
         again = Preview(QUERIES, TARGETS)
@@ -291,7 +291,7 @@ def test_rates_of_a_search_serve_a_plan(own_cache, no_gpu, monkeypatch):
     preview = Preview(QUERIES, TARGETS, 2, 0)
     (kept,) = json.loads(Path(preview.rates_file).read_text()).values()
     (entry,) = kept.values()
-    kept = CostModel.from_dict(entry["calibrated"])
+    kept = CostModel.from_dict(entry["probed"])
     assert preview.rates["cpu"].calibrated == pytest.approx(kept.calibrated, rel=1e-9)
 
 
