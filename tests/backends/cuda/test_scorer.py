@@ -491,6 +491,18 @@ def test_scores_beyond_16_bits_are_found_again_with_32(capability):
     assert kinds == ({"q2_s16": 1} if capability >= (9, 0) else {"q2_h2": 1})
 
 
+def test_a_query_whose_largest_score_is_the_limit_has_a_second_run():
+    """From the limit on, a score is not taken as it is."""
+    scheme = scheme_of(151, -151, 300, 20)
+    most = KERNELS["s2_s16"].limit(151) // 151
+    assert 151 * most == KERNELS["s2_s16"].limit(151)
+    query = random_codes(np.random.default_rng(18), most, 4)
+    database = database_of([query, query[1:], query[2:]])
+    card = StandIn(total=8 * MEBIBYTE)
+    (scores,) = in_turn(CudaScorer(database, scheme, card), tasks_of(database, [query]))
+    assert sorted(scores) == [151 * (most - 2), 151 * (most - 1), 151 * most]
+
+
 def test_short_queries_need_no_second_run():
     """Where no score can pass 16 bits, nothing looks for one."""
     rng = np.random.default_rng(17)
