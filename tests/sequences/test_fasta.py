@@ -647,9 +647,11 @@ def test_residues_in_the_header_line_are_seen(caplog, between):
 
 
 @BOTH_PARSERS
-def test_pir_is_warned_of(caplog, bulk):
+@pytest.mark.parametrize("kind", ["P1", "F1", "DL", "DC", "RL", "RC", "N1", "N3", "XX"])
+def test_pir_is_warned_of(caplog, kind, bulk):
     """Its line of description is read as residues, as BLAST reads it."""
-    assert read(b">P1;CRAB\nALPHA CHAIN\nMKV*\n", bulk=bulk) == [("P1;CRAB", "ALPHACHAINMKV*")]
+    text = f">{kind};CRAB\nALPHA CHAIN\nMKV*\n".encode()
+    assert read(text, bulk=bulk) == [(f"{kind};CRAB", "ALPHACHAINMKV*")]
     assert "looks like a PIR file" in caplog.text
 
 

@@ -108,6 +108,22 @@ def test_kernels_are_given_a_cutoff_that_few_targets_reach(capability, given):
     assert card.cutoffs == given
 
 
+def test_kernels_are_given_no_cutoff_that_a_sparse_fill_may_miss_all_of():
+    """It may see a score too small by three extensions of a gap: 60, of 3/4 of a cutoff."""
+    whole = random_codes(np.random.default_rng(3), 60)
+    database = database_of([whole, whole[:9]])
+    scheme = scheme_of(11, -13, 30, 20)
+    given = []
+    for cutoff in (80, 82):
+        card = StandIn(total=8 * MEBIBYTE)
+        (task,) = tasks_of(database, [whole])
+        (scores,) = expected(database, scheme, [task])
+        found = find_best(CudaScorer(database, scheme, card), task, cutoff)
+        assert found == best_of(database, task, scores, cutoff)
+        given += card.cutoffs
+    assert given == [0, 61]
+
+
 def test_neighbours_in_length_are_computed_together(small):
     """Four queries of like length take two launches a block, and one that is unlike goes alone."""
     rng = np.random.default_rng(1)
