@@ -19,6 +19,31 @@ static __device__ __forceinline__ unsigned long long time_now()
     return t;
 }
 
+// All warps of a CTA begin together.
+static __device__ __forceinline__ Span begin_span()
+{
+    __syncthreads();
+    Span span;
+    span.begin_time = time_now();
+    span.begin = clock64();
+    return span;
+}
+
+static __device__ __forceinline__ void end_span(Span& span)
+{
+    span.end = clock64();
+    span.end_time = time_now();
+}
+
+// What a thread's accumulators begin with.
+static __device__ __forceinline__ void fill(
+    unsigned int (&a)[ACCUMULATORS], const unsigned int* values)
+{
+#pragma unroll
+    for (int i = 0; i < ACCUMULATORS; ++i)
+        a[i] = values[(threadIdx.x + i) % THREADS];
+}
+
 // Every structure is one instruction; the comment tells which on compute capability 9.0.
 struct Add { // VIADD.16x2
     static __device__ __forceinline__ unsigned int of(unsigned int a, unsigned int b, unsigned int)
@@ -112,21 +137,15 @@ __global__ void __launch_bounds__(THREADS, 1)
     issue(unsigned int* values, Span* spans, unsigned int rounds)
 {
     unsigned int a[ACCUMULATORS], result = 0;
-#pragma unroll
-    for (int i = 0; i < ACCUMULATORS; ++i)
-        a[i] = values[(threadIdx.x + i) % THREADS];
-    __syncthreads();
-    Span span;
-    span.begin_time = time_now();
-    span.begin = clock64();
+    fill(a, values);
+    Span span = begin_span();
 #pragma unroll 1
     for (unsigned int round = 0; round < rounds; ++round) {
 #pragma unroll
         for (int place = 0; place < STREAM;)
             (step<Operations>(a, place++), ...);
     }
-    span.end = clock64();
-    span.end_time = time_now();
+    end_span(span);
 #pragma unroll
     for (int i = 0; i < ACCUMULATORS; ++i)
         result ^= a[i];
@@ -139,21 +158,15 @@ __global__ void __launch_bounds__(THREADS, 1)
     chain(unsigned int* values, Span* spans, unsigned int rounds)
 {
     unsigned int a[ACCUMULATORS], result = values[threadIdx.x];
-#pragma unroll
-    for (int i = 0; i < ACCUMULATORS; ++i)
-        a[i] = values[(threadIdx.x + i) % THREADS];
-    __syncthreads();
-    Span span;
-    span.begin_time = time_now();
-    span.begin = clock64();
+    fill(a, values);
+    Span span = begin_span();
 #pragma unroll 1
     for (unsigned int round = 0; round < rounds; ++round) {
 #pragma unroll
         for (int i = 0; i < STREAM; ++i)
             result = Operation::of(result, a[i % ACCUMULATORS], a[(i + 3) % ACCUMULATORS]);
     }
-    span.end = clock64();
-    span.end_time = time_now();
+    end_span(span);
     write_down(spans, values, result, span);
 }
 
@@ -192,17 +205,13 @@ __global__ void __launch_bounds__(THREADS, 1)
     for (int i = 0; i < PLACES; ++i)
         addresses[i] = static_cast<unsigned int>(__cvta_generic_to_shared(memory))
             + places[threadIdx.x * PLACES + i];
-    __syncthreads();
-    Span span;
-    span.begin_time = time_now();
-    span.begin = clock64();
+    Span span = begin_span();
 #pragma unroll 1
     for (unsigned int round = 0; round < rounds; ++round) {
 #pragma unroll
         for (int i = 0; i < STREAM; ++i)
             result ^= Load::of(addresses[i % PLACES] + i / PLACES * STRIDE);
     }
-    span.end = clock64();
-    span.end_time = time_now();
+    end_span(span);
     write_down(spans, values, result, span);
 }
