@@ -157,10 +157,8 @@ class Searches:
         """Run a command, behind the words of a prefix; return whether it ended well."""
         output = self._folder / "hits.tsv"
         output.unlink(missing_ok=True)
-        line = [sys.executable, "-m", "swdual", "search", command.queries, str(self._database)]
         with self._checks.noted(name):
-            words = [*prefix, *line, *command.options, *command.output, "-o", output.name]
-            done = run(words, self._folder)
+            done = run([*prefix, *self._words(command, output.name)], self._folder)
             if counted:
                 self.found.setdefault(name, []).append(done.seconds)
             written = output.read_bytes()
@@ -169,13 +167,16 @@ class Searches:
             return True
         return False
 
+    def _words(self, command: Command, output: str) -> list[str]:
+        """Return a search that writes to a file."""
+        line = [sys.executable, "-m", "swdual", "search", command.queries, str(self._database)]
+        return [*line, *command.options, *command.output, "-o", output]
+
     def plan(self, command: Command, gantt: Path | None) -> dict[str, float]:
         """Return the seconds that a search's plan predicts, those of its bound, and those taken."""
         drawn = [] if gantt is None else ["--gantt", str(gantt.absolute())]
         with self._checks.noted("plan"):
-            line = [sys.executable, "-m", "swdual", "search", command.queries, str(self._database)]
-            words = [*line, *command.options, *command.output, "-o", "planned.tsv", "-v", *drawn]
-            run(words, self._folder)
+            run([*self._words(command, "planned.tsv"), "-v", *drawn], self._folder)
             said = PLAN.search((self._folder / "messages").read_text())
             if said is None:
                 raise click.ClickException("the search says nothing of its plan")

@@ -85,8 +85,9 @@ CELLS = {
     * 2
     + ["VIMNMX3.16x2"],
     "a row of two groups of 8 columns, a bound": [
-        *("VIMNMX3.16x2", "VIADDMNMX.16x2", *["VIADDMNMX.16x2", "VIADD.16x2"] * 8),
-        *(*["VIMNMX3.16x2"] * 5, "VIADDMNMX.16x2", "VIADDMNMX.16x2"),
+        *("VIMNMX3.16x2", "VIADDMNMX.16x2", "VIMNMX3.16x2"),
+        *(*["VIADDMNMX.16x2", "VIADD.16x2"] * 8, *["VIMNMX3.16x2"] * 4),
+        *("VIADDMNMX.16x2", "VIADDMNMX.16x2"),
     ],
 }
 """What recurrences are made of, without loads and all that a row takes besides."""

@@ -181,7 +181,7 @@ def test_no_step_exceeds_the_budget_and_none_begins_in_its_last_seconds(tmp_path
 
 @pytest.mark.parametrize("script", STEPS)
 def test_the_limits_of_all_steps_are_within_the_budget(script):
-    """Of a `same`, which is two steps, too; the first two scripts take ten minutes at most."""
+    """A `same` is two steps, the loop of sanitizers four; one of two databases is taken."""
     text = (FOLDER / f"{script}.sh").read_text()
     limits = [int(x) for x in re.findall(r"^(?:step|beside) (\d+)", text, re.MULTILINE)]
     limits += 4 * [int(x) for x in re.findall(r"^        step (\d+)", text, re.MULTILINE)]

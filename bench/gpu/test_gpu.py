@@ -522,7 +522,7 @@ def test_timed_streams_hold_the_instructions_and_nothing_else(folder, tmp_path, 
             assert count == turns * mixture.count(name), expression
         spare = {"Word": 64, "FourWords": 256}.get(mixture[0], 0)
         assert loops[0].pop("LOP3.LUT", 0) == spare, expression
-        assert loops[0].total() <= 4, expression
+        assert loops[0].total() <= 3, expression
 
 
 KINDS = {

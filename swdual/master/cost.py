@@ -93,8 +93,8 @@ PROBE_TARGETS, PROBE_LENGTH = 512, 304
 MAX_PROBE_TARGETS = 2048
 """Max targets that calibrate a worker so fast that fewer would take no time."""
 
-WAVES = 4
-"""Targets, relative to its width, that fill a worker of more than `PROBE_TARGETS`: a GPU.
+FILLING_WIDTHS = 4
+"""How many times its width are the targets that fill a worker wider than `PROBE_TARGETS`: a GPU.
 
 As long as there are fewer, more of them take no more time: each has lanes of its own.
 """
@@ -122,8 +122,8 @@ PASSES = 3
 MAX_CLOCK_STEP = 1e-5
 """Max resolution in seconds of a clock that can measure short times."""
 
-TURNS = 256
-"""Queries of one length that are measured before one comes again.
+DISTINCT_QUERIES = 256
+"""How many queries of one length are measured before the first comes again.
 
 A GPU keeps the scores of the last task, and would answer at once.
 """
@@ -477,11 +477,11 @@ class _Probe:
         database = Database.from_batches([batch], PROTEIN, "probe")
         self._scorer = bind(database)
         self.width = self._scorer.width
-        self.full = self.width * (WAVES if self.width > PROBE_TARGETS else 1)
+        self.full = self.width * (FILLING_WIDTHS if self.width > PROBE_TARGETS else 1)
         # No letter is like the one before: queries that follow each other differ.
-        steps = np.random.default_rng(2).integers(1, 20, int(KNOTS[-1]) + TURNS)
+        steps = np.random.default_rng(2).integers(1, 20, int(KNOTS[-1]) + DISTINCT_QUERIES)
         letters = (np.cumsum(steps) % 20).astype(np.uint8)
-        self._letters, self._turns = letters.tobytes(), itertools.cycle(range(TURNS))
+        self._letters, self._starts = letters.tobytes(), itertools.cycle(range(DISTINCT_QUERIES))
         self._least: dict[tuple[int, int], float] = {}
 
     def score_itself(self) -> None:
@@ -490,7 +490,7 @@ class _Probe:
 
     def score(self, query_length: int, targets: int, progress: Callable[[int], None]) -> None:
         """Score so many targets with a query of so many residues, another one each time."""
-        first = next(self._turns)
+        first = next(self._starts)
         self._scorer(self._letters[first : first + query_length], 0, 0, targets, progress)
 
     def seconds(self, query_length: int, targets: int, times: int = 1) -> float:
