@@ -2,6 +2,9 @@
 
     python bench/kernels.py --queries Q.fasta --db D.fasta --keep
 
+With --bounds, upper bounds of scores take turns with scores: see docs/bound.md. Scores of targets
+whose bound does not fit 8 bits are part of them.
+
 Where numbers with offsets fit one register, both forms of the kernel take turns. NUMBA_CPU_NAME and
 NUMBA_CPU_FEATURES choose another processor to compile for; its name is then part of the file's.
 
@@ -26,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from _report import RESULTS, clock_ghz, in_turn, save, table
 
 from swdual import Database, ScoringScheme
+from swdual.backend import MAX_SCORE, ScoreCutoffs
 from swdual.backends import simd
 from swdual.lanes.registers import register_bytes
 from swdual.lanes.score_widths import find_offsets
@@ -46,6 +50,7 @@ GAP_OPEN, GAP_EXTEND = 11, 1
 @click.option("--lanes", default="16,32,64,128", help="8-bit lanes a vector.")
 @click.option("--repeats", default=3)
 @click.option("--peers/--no-peers", default=True)
+@click.option("--bounds", is_flag=True, help="Measure upper bounds of scores, too.")
 @click.option("--keep", is_flag=True, help="Write bench/results and a plot.")
 def main(
     queries: Path | None,
@@ -55,6 +60,7 @@ def main(
     lanes: str,
     repeats: int,
     peers: bool,
+    bounds: bool,
     keep: bool,
 ) -> None:
     wanted = [int(x) for x in lengths.split(",")]
@@ -79,6 +85,12 @@ def main(
     for query in chosen:
         cells = len(query.codes) * database.residues
         measures = {name: _swdual(scorer, query, database) for name, scorer in scorers.items()}
+        if bounds:
+            measures |= {
+                f"{name}, bounds": _bounds(scorer, query, database)
+                for name, scorer in scorers.items()
+                if "offsets" not in name
+            }
         if peers:
             measures |= _peers(query, database)
         for measure in measures.values():
@@ -136,6 +148,17 @@ def _swdual(scorer: simd.SimdScorer, query: Sequence, database: Database) -> Cal
         started = time.process_time()
         for number, block in enumerate(database.manifest.blocks):
             scorer(query.codes, number, 0, block.sequences, lambda cells: None)
+        return time.process_time() - started
+
+    return measure
+
+
+def _bounds(scorer: simd.SimdScorer, query: Sequence, database: Database) -> Callable[[], float]:
+    def measure() -> float:
+        started = time.process_time()
+        for number, block in enumerate(database.manifest.blocks):
+            whole = number, 0, block.sequences
+            scorer.best(query.codes, *whole, ScoreCutoffs.of(MAX_SCORE), lambda cells: None)
         return time.process_time() - started
 
     return measure

@@ -129,6 +129,46 @@ class Scorer(Protocol):
         ...
 
 
+class ScoreCutoffs(NamedTuple):
+    """The lowest scores that are asked for: they depend on the target's length.
+
+    Parameters
+    ----------
+    lengths
+        (n,) residues, ascending.
+    scores
+        (n,) the cutoff of targets of so many residues or more; of shorter ones, too, the first.
+
+    Examples
+    --------
+    >>> cutoffs = ScoreCutoffs(np.array([10, 100]), np.array([40, 50]))
+    >>> cutoffs.lowest, cutoffs.select(np.array([5, 99, 100, 300])).tolist()
+    (40, [40, 40, 50, 50])
+    """
+
+    lengths: NDArray[np.int64]
+    scores: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, score: int) -> ScoreCutoffs:
+        """Return the same cutoff for all targets."""
+        return cls(np.ones(1, np.int64), np.array([score], np.int64))
+
+    @property
+    def lowest(self) -> int:
+        """The lowest cutoff."""
+        return int(self.scores.min())
+
+    def raise_to(self, score: int) -> ScoreCutoffs:
+        """Return the same cutoffs, but no lower than a score."""
+        return self._replace(scores=np.maximum(self.scores, score))
+
+    def select(self, lengths: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Return (targets,) the cutoffs of targets of some lengths."""
+        places = np.searchsorted(self.lengths, lengths, "right") - 1
+        return self.scores[np.maximum(places, 0)]
+
+
 class ScoringTask(NamedTuple):
     """What a scorer is called with: see `Scorer`."""
 
@@ -141,10 +181,20 @@ class ScoringTask(NamedTuple):
 
 @runtime_checkable
 class PrefetchingScorer(Scorer, Protocol):
-    """One that works ahead, and that finds a query's best targets without all scores."""
+    """One that works ahead."""
 
     def prefetch(self, upcoming: Sequence[ScoringTask]) -> None:
         """Take note of the tasks that will probably come, in their order, the next one first."""
+
+
+@runtime_checkable
+class SelectingScorer(Scorer, Protocol):
+    """One that finds a query's best targets without the scores of all."""
+
+    @property
+    def exact_part(self) -> float:
+        """The part of the cells of `best` that were computed exactly; the others were bounded."""
+        ...
 
     def best(
         self,
@@ -152,18 +202,18 @@ class PrefetchingScorer(Scorer, Protocol):
         block: int,
         first: int,
         last: int,
-        cutoff: int,
+        cutoffs: ScoreCutoffs,
         progress: Progress,
         profile: NDArray[np.int32] | None = None,
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the scores that reach a cutoff, and the places of their targets.
+        """Return the scores that reach their cutoffs, and the places of their targets.
 
         Parameters
         ----------
         query, block, first, last, progress, profile
             As for a call, which returns all scores.
-        cutoff
-            The lowest score to return.
+        cutoffs
+            The lowest scores to return.
 
         Returns
         -------

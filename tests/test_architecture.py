@@ -19,7 +19,10 @@ ROOT = PACKAGE.parent
 FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
 
 OWNERS = {
-    "numba": {"runtime/codegen.py", "runtime/jit.py", "lanes/vector.py", "lanes/cell.py"},
+    "numba": {
+        *("runtime/codegen.py", "runtime/jit.py"),
+        *("lanes/vector.py", "lanes/cell.py", "lanes/bound.py"),
+    },
     "llvmlite": {
         *("runtime/codegen.py", "runtime/native.py", "runtime/native_code.py"),
         "lanes/vector.py",

@@ -171,6 +171,17 @@ def test_a_long_query_is_looked_at_in_part():
     check_places(hit, gene, targets[hit.id])
 
 
+def test_a_protein_far_longer_than_all_others_is_scored():
+    """No kernel with frameshifts scores a target by itself, however many lanes idle beside it."""
+    rng = np.random.default_rng(9)
+    protein = "".join(rng.choice(list("ACDEFGHIKLMNPQRSTVWY"), 70_000))
+    gene = make_gene(rng, protein[50_000:50_040])
+    queries, targets = {"g": gene[:60] + gene[61:]}, {"p": protein, "short": "MKV"}
+    hit = search(queries, targets, frameshift=15, **OPEN)[0][0]
+    assert hit.id == "p"
+    assert hit.score > 120
+
+
 def test_a_high_cost_allows_no_shift():
     """Then scores are those of the best frame."""
     targets, queries = draw_pairs(6, 8, 8, 60)

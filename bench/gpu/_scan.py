@@ -17,7 +17,7 @@ from _data import scheme_of
 from _pipes import CAPABILITIES, seconds
 
 from swdual import Database
-from swdual.backend import ScoringTask
+from swdual.backend import ScoreCutoffs, ScoringTask
 from swdual.backends.cuda import CudaScorer
 from swdual.backends.cuda.kernels import KERNELS, choose
 
@@ -149,7 +149,8 @@ class Scan:
         started = time.perf_counter()
         for place, (number, task) in enumerate(tasks):
             self._scorer.prefetch([each for _, each in tasks[place : place + UPCOMING]])
-            scores, _ = self._scorer.best(*task[:4], cutoffs[number], lambda cells: None)
+            cutoff = ScoreCutoffs.of(cutoffs[number])
+            scores, _ = self._scorer.best(*task[:4], cutoff, lambda cells: None)
             found = best[number] + scores[: self._top].tolist()
             best[number] = sorted(found, reverse=True)[: self._top]
             if len(best[number]) == self._top:

@@ -19,7 +19,7 @@ from swdual.runtime.native import native_family
 
 
 @native_family
-def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
+def score_kernel(bits: int, lanes: int, source: int, is_bound: bool) -> Callable[..., None]:
     """Return the kernel for one score width.
 
     Parameters
@@ -31,7 +31,10 @@ def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
     source
         Where scores come from: `MATRIX`, `PROFILE`, `FRAMESHIFT` or `MATRIX_WITH_OFFSETS`. With
         `MATRIX` and more than 8 bits, targets may also have a matrix each.
+    is_bound
+        Whether to compute upper bounds, which only `MATRIX` and `PROFILE` have.
     """
+    from swdual.lanes.bound import go_down_bound, go_down_bound_positions
     from swdual.lanes.cell import (
         go_down,
         go_down_frames,
@@ -40,7 +43,7 @@ def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
         set_profile,
         set_profile_per_target,
     )
-    from swdual.lanes.vector import load, splat, store
+    from swdual.lanes.vector import add, load, splat, store, subtract
 
     BITS, LANES = bits, lanes
     GROUP = COLUMNS * lanes
@@ -181,6 +184,26 @@ def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
                         best,
                         LANES,
                     )
+                elif is_bound and source == MATRIX:
+                    best = go_down_bound(
+                        query, profile, H, E, fresh, reset, (zero, gx, add(ge, ge)), best, LANES
+                    )
+                elif is_bound:
+                    best = go_down_bound_positions(
+                        low,
+                        high,
+                        codes,
+                        group * GROUP,
+                        len(query),
+                        H,
+                        E,
+                        fresh,
+                        reset,
+                        (zero, gx, add(ge, ge)),
+                        best,
+                        BITS,
+                        LANES,
+                    )
                 elif source == PROFILE:
                     _, _, _, best = go_down_positions(
                         low,
@@ -224,8 +247,9 @@ def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
                         lane_reset[lane] = 0
                 # Targets end here: read their lanes' numbers. Above the limit a number may have
                 # wrapped in a later cell, so the target is scored again with a wider width.
+                # `best` of a bound is kept less the cost of a gap's first residue.
                 if event < last_event and event_groups[event] == group - start:
-                    store(lane_best, 0, best)
+                    store(lane_best, 0, add(best, gx) if is_bound else best)
                     while event < last_event and event_groups[event] == group - start:
                         lane = event_lanes[event]
                         number = np.int64(lane_best[lane])
@@ -237,6 +261,7 @@ def score_kernel(bits: int, lanes: int, source: int) -> Callable[..., None]:
                             lane_targets[lane] = next_targets[event]
                         event += 1
                     best = load(lane_best, 0, LANES)
+                    best = subtract(best, gx) if is_bound else best
                     fresh = True
 
     return score_batches

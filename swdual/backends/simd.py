@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.backend import KEPT_BYTES, TOO_LARGE, Progress
+from swdual.backend import KEPT_BYTES, TOO_LARGE, Progress, ScoreCutoffs
 from swdual.backends._gotoh import score_kernel
 from swdual.backends._striped import StripedQuery, target_kernel
 from swdual.database.database import Block, Database
@@ -27,6 +29,7 @@ from swdual.lanes.score_widths import (
     PER_TARGET,
     ScoreWidth,
     allocate_aligned,
+    find_bound,
     find_offsets,
     number_rows,
     score_widths,
@@ -42,6 +45,27 @@ CALL_CELLS = 4_000_000_000
 
 OFFSETS_ON, MIN_OFFSET_ROWS = {"avx2"}, 64
 """Instruction sets on which numbers with offsets are faster, and the shortest query for them."""
+
+MIN_BOUND_BYTES, MIN_BOUND_BATCHES = 250_000_000, 3
+"""Least work for upper bounds, in cells times the bytes of their numbers, and fewest batches.
+
+What is done once for the targets that are left takes as long as 40 million cells of 8 bits. In a
+small database cutoffs are low, too, so that many are left.
+"""
+
+MAX_BOUND_SAMPLE, MAX_LEFT = 4, 0.35
+"""Most batches that tell whether bounds are worth it, and the largest part of their cells that may
+be left then.
+"""
+
+MANY_BATCHES = 32
+"""Batches beyond which a few lanes that idle beside the longest targets do not matter."""
+
+GIVEN_UP = 1.3
+"""Cost, relative to the least so far, at which scoring more targets one by one is not tried."""
+
+SWITCH = "SWDUAL_BOUNDS"
+"""The environment variable that is 0 where all scores are computed exactly, to compare."""
 
 TWO_REGISTERS = 1.8
 TARGET_COLUMN, TARGET_VECTOR = 40.0, 1.5
@@ -69,10 +93,20 @@ def bind(database: Database, scheme: ScoringScheme, lanes: int | None = None) ->
 
 @dataclass
 class CellCounts:
-    """Cells that a scorer has computed: those asked for, and those of all lanes with idle ones."""
+    """Cells that a scorer has computed.
+
+    Parameters
+    ----------
+    cells, lane_cells
+        Exact ones: those of targets, and those of all lanes with idle ones.
+    asked, left
+        Those of all targets, and of the targets whose upper bounds did not tell enough.
+    """
 
     cells: int = 0
     lane_cells: int = 0
+    asked: int = 0
+    left: int = 0
 
 
 class SimdScorer:
@@ -94,8 +128,14 @@ class SimdScorer:
         self._scheme = scheme
         self._profile: tuple[NDArray[np.int32], list[ScoreWidth]] | None = None
         self._kept_bytes = KEPT_BYTES
-        self._packs: dict[tuple[int, int, int], Future[Pack]] = {}
+        self._packs: dict[tuple[int, int, int, int], Future[Pack]] = {}
         self._lock = threading.Lock()
+
+    @property
+    def exact_part(self) -> float:
+        """The part of the cells that `best` has computed exactly: see `SelectingScorer`."""
+        with self._lock:
+            return self.work.left / self.work.asked if self.work.asked else 1.0
 
     def memory(self, longest_query: int, max_range_cost: int) -> tuple[int, int]:
         """Return bytes: see `Scorer.memory`. Packs that are kept are counted by `keep`.
@@ -123,23 +163,69 @@ class SimdScorer:
         profile: NDArray[np.int32] | None = None,
     ) -> NDArray[np.int32]:
         """Return the scores: see `Scorer`."""
-        rows = number_rows(query, profile)
-        narrowest, *wider = self._find_widths(profile)
-        packed = self._pack(block, first, last, narrowest.lanes)
-        scores = self._score(rows, packed, narrowest, progress)
-        # Score what is -1 again with wider numbers. These cells were reported before: `progress(0)`
-        # reports none, but lets the search stop.
-        for score_width in wider:
-            overflowed = np.flatnonzero(scores < 0)
-            if len(overflowed) == 0:
-                return scores
-            targets = self._database.targets(block, first, last)
-            again = _repack(targets, overflowed, score_width, len(query))
+        rows, widths = number_rows(query, profile), self._find_widths(profile)
+        packed = self._pack(block, first, last, widths[0], len(rows))
+        scores = self._score(rows, packed, widths[0], progress)
+        self._score_again(rows, (block, first, last), widths[1:], scores, progress)
+        return scores
+
+    def best(
+        self,
+        query: bytes,
+        block: int,
+        first: int,
+        last: int,
+        cutoffs: ScoreCutoffs,
+        progress: Progress,
+        profile: NDArray[np.int32] | None = None,
+    ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Return the scores that reach their cutoffs, and the numbers of their targets.
+
+        See `SelectingScorer.best`. Upper bounds of the scores come first, where they are worth it.
+        """
+        rows, widths = number_rows(query, profile), self._find_widths(profile)
+        packed = self._pack(block, first, last, widths[0], len(rows))
+        lowest = cutoffs.select(packed.lengths)
+        sparse = self._sparse(packed, widths[0].bits, len(rows))
+        scores = bound_pack(rows, packed, widths[0], sparse, lowest, progress)
+        left = packed.residues
+        if scores is None:
+            scores = self._score(rows, packed, widths[0], progress)
+            widths = widths[1:]
+        else:
+            left = int(packed.lengths[scores < 0].sum())
+        with self._lock:
+            self.work.asked += packed.residues * len(rows)
+            self.work.left += left * len(rows)
+        self._score_again(rows, (block, first, last), widths, scores, progress)
+        places = np.flatnonzero(scores >= lowest)
+        found, places = scores[places], first + places
+        order = np.lexsort((self._database.block(block).ordinals[places], -found))
+        return found[order], places[order]
+
+    def _score_again(
+        self,
+        query: NDArray[np.int64],
+        target_range: tuple[int, int, int],
+        widths: Sequence[ScoreWidth],
+        scores: NDArray[np.int32],
+        progress: Progress,
+    ) -> None:
+        """Score targets whose score is -1 with wider numbers, or with exact ones.
+
+        These cells were reported before: `progress(0)` reports none, but lets the search stop.
+        """
+        for score_width in widths:
+            left = np.flatnonzero(scores < 0)
+            if len(left) == 0:
+                return
+            targets = self._database.targets(*target_range)
+            layout = self._choose_layout(targets.lengths[left], len(query), score_width)
+            again = _lay_out(targets, left, layout)
             self._database.release()
-            scores[overflowed] = self._score(rows, again, score_width, lambda cells: progress(0))
+            scores[left] = self._score(query, again, score_width, lambda cells: progress(0))
         if scores.min(initial=0) < 0:
             raise EngineError(TOO_LARGE)
-        return scores
 
     def _find_widths(self, profile: NDArray[np.int32] | None) -> list[ScoreWidth]:
         """Return the score widths of a query; those of the last profile are kept."""
@@ -150,11 +236,15 @@ class SimdScorer:
             kept = self._profile = profile, score_widths(self._scheme, self.width, profile)
         return kept[1]
 
-    def _pack(self, block: int, first: int, last: int, lanes: int) -> Pack:
-        """Return a range of targets interleaved: one thread makes it, others wait for it."""
+    def _pack(self, block: int, first: int, last: int, width: ScoreWidth, rows: int) -> Pack:
+        """Return a range of targets interleaved: one thread makes it, others wait for it.
+
+        The layout of a small range depends on the length of the query: on its number of bits here.
+        """
         # The thread that puts the future into the dictionary makes the pack; the others find the
         # future there. `pop` and insertion keep the dictionary in the order of last use.
-        key = (block, first, last)
+        bits = rows.bit_length() if last - first <= MANY_BATCHES * width.lanes else 0
+        key = (block, first, last, bits)
         with self._lock:
             pack_future = self._packs.pop(key, None)
             mine = pack_future is None
@@ -162,14 +252,9 @@ class SimdScorer:
             self._packs[key] = pack_future
         if mine:
             try:
-                pack_future.set_result(
-                    pack(
-                        self._database.targets(block, first, last),
-                        np.arange(last - first),
-                        lanes,
-                        long_targets=False,
-                    )
-                )
+                targets = self._database.targets(block, first, last)
+                layout = self._choose_layout(targets.lengths, 3 << bits >> 2, width)
+                pack_future.set_result(_lay_out(targets, np.arange(last - first), layout))
             except BaseException as error:
                 with self._lock:
                     del self._packs[key]
@@ -177,6 +262,10 @@ class SimdScorer:
             self._forget()
             self._database.release()
         return pack_future.result()
+
+    def _choose_layout(self, lengths: NDArray[np.integer], rows: int, width: ScoreWidth) -> Layout:
+        """Return how targets are laid out: see `choose_layout`."""
+        return choose_layout(lengths, rows, width)
 
     def _forget(self) -> None:
         """Free the packs that were not used for longest, if all are too large."""
@@ -268,11 +357,71 @@ def score_pack(
     return out
 
 
+def bound_pack(
+    query: NDArray[np.int64],
+    packed: Pack,
+    score_width: ScoreWidth,
+    sparse: NDArray[np.bool_],
+    cutoffs: NDArray[np.int64],
+    progress: Progress,
+    numbers: NDArray[np.int64] | None = None,
+) -> NDArray[np.int32] | None:
+    """Return (targets,) upper bounds below their cutoffs, and -1 for the targets that are left.
+
+    Parameters
+    ----------
+    query, packed, progress, numbers
+        See `score_pack`.
+    score_width
+        Numbers of exact scores.
+    sparse
+        (batches,) whether the targets of a batch are left without a bound.
+    cutoffs
+        (targets,) the lowest scores that are asked for.
+
+    Returns
+    -------
+    None if bounds are not worth it: too many targets of some batches would be left.
+    """
+    bound, together = find_bound(score_width), np.flatnonzero(~sparse)
+    work = packed.residues * len(query) * score_width.bits // 8
+    is_small = work < MIN_BOUND_BYTES or len(together) < MIN_BOUND_BATCHES
+    pointless = cutoffs.max(initial=0) <= score_width.first_gap or os.environ.get(SWITCH) == "0"
+    if bound is None or is_small or pointless:
+        return None
+    numbers = np.arange(len(packed.lengths)) if numbers is None else numbers
+    tables = bound.target_tables(numbers)
+    out = np.full(len(packed.lengths), -1, np.int32)
+    cells = packed.lengths * len(query)
+    done = left = 0
+    # The shortest targets come first: where many of them are left, it is soon known.
+    count = min(max(len(together) // (4 * MAX_BOUND_SAMPLE), 1), MAX_BOUND_SAMPLE)
+    middles = together[((np.arange(count) + 0.5) / count * len(together)).astype(np.int64)]
+    sample = np.append(middles, together[-1])[::-1]
+    for batch in sample.tolist():
+        done += sum(_score_batches(query, packed, bound, tables, batch, batch + 1, out))
+        targets = packed.event_targets[slice(*packed.event_starts[[batch, batch + 1]])]
+        left += int(cells[targets[(out[targets] < 0) | (out[targets] >= cutoffs[targets])]].sum())
+        if left > MAX_LEFT * done:
+            return None
+        progress(0)
+    skipped = sparse.copy()
+    skipped[sample] = True
+    progress(done + int(packed.batch_residues[sparse].sum()) * len(query))
+    for first, last in _runs(skipped):
+        if not skipped[first]:
+            for some in _score_batches(query, packed, bound, tables, first, last, out):
+                progress(some)
+    out[out >= cutoffs] = -1
+    return out
+
+
 def score_targets(
     query: NDArray[np.int64],
     targets: Sequence[bytes],
     widths: Sequence[ScoreWidth],
     progress: Progress = lambda cells: None,
+    cutoffs: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
     """Return (targets,) Smith-Waterman scores of a query with some targets, without a database.
 
@@ -284,32 +433,81 @@ def score_targets(
         The score widths to use, narrowest first.
     progress
         Called with 0 now and then; may raise to stop the work.
+    cutoffs
+        (targets,) the lowest scores that are asked for, if not all are.
 
     Returns
     -------
-    (targets,) scores; -1 where a score fits none of the widths.
+    (targets,) scores, or upper bounds of them below the cutoffs; -1 where a score fits none of the
+    widths.
     """
     lengths = np.array([len(codes) for codes in targets], np.int64)
     order = np.argsort(-lengths, kind="stable")
     block = make_block([targets[k] for k in order.tolist()])
     scores = np.where((lengths > 0) & (len(query) > 0), -1, 0)
-    for width in widths:
+
+    def lay_out(width: ScoreWidth) -> tuple[NDArray[np.int64], Pack, NDArray[np.bool_]]:
+        """Return the numbers of the targets that are left, these targets, and what is sparse."""
+        progress(0)
         left = np.flatnonzero(scores[order] < 0)
-        if len(left) == 0:
+        numbers = order[left]
+        packed = _lay_out(block, left, choose_layout(lengths[numbers], len(query), width))
+        return numbers, packed, find_sparse(packed, width.bits, len(query))
+
+    def report(_: int) -> None:
+        progress(0)
+
+    for width in widths:
+        if (scores >= 0).all():
             break
-        each = width.is_profile_per_target
-        alone = len(left) if each else count_alone(lengths[order[left]], len(query), width)
-        for part, one_by_one in ((left[:alone], True), (left[alone:], False)):
-            if len(part) == 0:
-                continue
-            progress(0)
-            packed = pack(block, part, width.lanes, long_targets=False)
-            sparse = find_sparse(packed, width.bits, len(query)) | one_by_one
-            numbers = order[part]
-            scores[numbers] = score_pack(
-                query, packed, width, sparse, lambda _: progress(0), numbers
-            )
+        numbers, packed, sparse = lay_out(width)
+        if cutoffs is not None:
+            asked, cutoffs = cutoffs[numbers], None
+            bounds = bound_pack(query, packed, width, sparse, asked, report, numbers)
+            if bounds is not None:
+                scores[numbers] = bounds
+                if (bounds >= 0).all():
+                    break
+                numbers, packed, sparse = lay_out(width)
+        scores[numbers] = score_pack(query, packed, width, sparse, report, numbers)
     return scores
+
+
+class Layout(NamedTuple):
+    """How targets are laid out: see `pack`."""
+
+    lanes: int
+    alone: int
+    long_targets: bool = False
+
+
+def choose_layout(lengths: NDArray[np.integer], rows: int, width: ScoreWidth) -> Layout:
+    """Return the lanes for some targets, and how many of them are scored one by one.
+
+    Beside the longest targets lanes idle, and with few targets more lanes do. Half as many lanes
+    are tried where these fill a register.
+
+    Parameters
+    ----------
+    lengths
+        (targets,) residues, descending.
+    rows
+        Residues of the query.
+    width
+        The numbers.
+    """
+    if width.source == FRAMESHIFT:
+        return Layout(width.lanes, 0, long_targets=True)  # none is scored by itself
+    if width.is_profile_per_target:
+        return Layout(width.lanes, len(lengths))
+    if len(lengths) > MANY_BATCHES * width.lanes:
+        return Layout(width.lanes, 0)
+    whole, bits = lengths.astype(np.int64), width.bits
+    fills_two = width.lanes * bits // 8 > register_bytes()
+    choices = (width.lanes, width.lanes // 2)[: 1 + fills_two]
+    costs = [(*_find_alone(whole, rows, lanes, bits), lanes) for lanes in choices]
+    _, alone, lanes = min(costs, key=lambda cost: cost[0])
+    return Layout(lanes, alone)
 
 
 def count_alone(lengths: NDArray[np.int64], rows: int, width: ScoreWidth) -> int:
@@ -324,16 +522,29 @@ def count_alone(lengths: NDArray[np.int64], rows: int, width: ScoreWidth) -> int
     width
         The numbers.
     """
-    column, residue = estimate_costs(rows, width.lanes, width.bits)
+    return _find_alone(lengths, rows, width.lanes, width.bits)[1]
+
+
+def _find_alone(lengths: NDArray[np.int64], rows: int, lanes: int, bits: int) -> tuple[float, int]:
+    """Return the least cost of some targets, and how many are scored one by one then."""
+    column, residue = estimate_costs(rows, lanes, bits)
     least, best = math.inf, 0
     alone = 0
     while alone <= len(lengths):
-        together = float(count_columns(lengths[alone:], width.lanes, residue / column))
+        together = float(count_columns(lengths[alone:], lanes, residue / column))
         cost = residue * float(lengths[:alone].sum()) + column * together
         if cost < least:
             least, best = cost, alone
+        elif cost > GIVEN_UP * least:
+            break
         alone = max(1, 2 * alone)
-    return best
+    return least, best
+
+
+def _lay_out(block: Block, targets: NDArray[np.int64], layout: Layout) -> Pack:
+    """Return targets, by descending length, in some layout."""
+    lanes, alone, long_targets = layout
+    return pack(block, targets, lanes, alone=alone, long_targets=long_targets)
 
 
 def count_target_lanes(packed: Pack, score_width: ScoreWidth) -> int:
@@ -367,17 +578,6 @@ def estimate_costs(rows: int, lanes: int, bits: int) -> tuple[float, float]:
     return rows * cells / lanes, TARGET_COLUMN + TARGET_VECTOR * vectors
 
 
-def _repack(block: Block, targets: NDArray[np.int64], score_width: ScoreWidth, rows: int) -> Pack:
-    """Return targets laid out for wider numbers, in half as many lanes if these are fuller."""
-    packed = pack(block, targets, score_width.lanes, long_targets=False)
-    if score_width.lanes * score_width.bits // 8 <= register_bytes():
-        return packed
-    halved = pack(block, targets, score_width.lanes // 2, long_targets=False)
-    return min(
-        packed, halved, key=lambda layout: np.minimum(*_costs(layout, score_width.bits, rows)).sum()
-    )
-
-
 def _score_batches(
     query: NDArray[np.int64],
     packed: Pack,
@@ -389,9 +589,12 @@ def _score_batches(
 ) -> Iterator[int]:
     """Score some batches, a target in each lane; yield the cells of each call."""
     lanes, kind = packed.lanes, score_width.kind
+    residues = len(query)
+    if score_width.is_bound and residues % 2:
+        query = np.append(query, score_width.pad_row)
     rows, group = len(query) * lanes, COLUMNS * lanes
     offsets = score_width.offsets if len(query) >= MIN_OFFSET_ROWS else None
-    profile = score_width.table_rows * group
+    profile = (score_width.table_rows + score_width.is_bound) * group
     more = RECENT * lanes * (score_width.source == FRAMESHIFT)
     scratch = [allocate_aligned(n, kind) for n in (rows + more, rows, profile, lanes, lanes)]
     source = score_width.source
@@ -415,7 +618,7 @@ def _score_batches(
         end = packed.batch_starts[first] + step
         fitting = int(np.searchsorted(packed.batch_starts, end, "right")) - 1
         after = min(last, max(first + 1, fitting))
-        score_kernel(score_width.bits, lanes, source)(
+        score_kernel(score_width.bits, lanes, source, score_width.is_bound)(
             packed.codes,
             packed.batch_starts,
             packed.event_starts,
@@ -438,7 +641,7 @@ def _score_batches(
             *np.empty((2, lanes), np.int64),
             out,
         )
-        yield int(packed.batch_residues[first:after].sum()) * len(query)
+        yield int(packed.batch_residues[first:after].sum()) * residues
         first = after
 
 

@@ -145,6 +145,7 @@ class Adjuster:
         progress: Progress = lambda cells: None,
         masked: Sequence[bytes] | None = None,
         positions: PositionTables | None = None,
+        cutoffs: NDArray[np.int64] | None = None,
     ) -> Adjusted:
         """Return the adjusted scores of targets.
 
@@ -160,14 +161,20 @@ class Adjuster:
             What `mask_targets` returns for the targets, if that is known.
         positions
             The scores of the query's positions, if it is a profile.
+        cutoffs
+            (targets,) the lowest adjusted scores that are asked for, in units of 1 / `SCALE`, if
+            not all are: those below may be upper bounds.
         """
         parts, indices = [], []
         for frame, here in _split_frames(frames, len(targets)):
             some = _take(targets, here)
             some_masked = None if masked is None else _take(masked, here)
+            asked = None if cutoffs is None else cutoffs[here]
             codes = read_frame(query, frame).codes
             parts.append(
-                self._adjust_frame(codes, some, scores[here], progress, some_masked, positions)
+                self._adjust_frame(
+                    codes, some, scores[here], progress, some_masked, positions, asked
+                )
             )
             indices.append(here)
         return Adjusted.join(parts, indices)
@@ -180,6 +187,7 @@ class Adjuster:
         progress: Progress,
         masked: Sequence[bytes] | None,
         positions: PositionTables | None,
+        cutoffs: NDArray[np.int64] | None,
     ) -> Adjusted:
         """Return the adjusted scores of targets with one frame of the query: see `adjust`."""
         regions = self._find_regions(query, targets, progress, scores)
@@ -191,7 +199,7 @@ class Adjuster:
         identical = self._find_near_identical(query, targets, scores, changed, progress, plain)
         for k in identical.tolist():
             chosen[k] = targets[k]
-        adjusted = self._adjust(query, chosen, positions, progress, rows)
+        adjusted = self._adjust(query, chosen, positions, progress, rows, cutoffs)
         adjusted.scores.adjustments[identical] |= UNMASKED
         return adjusted._replace(firsts=firsts)
 
@@ -214,13 +222,15 @@ class Adjuster:
         positions: PositionTables | None,
         progress: Progress,
         regions: NDArray[np.int64] | None = None,
+        cutoffs: NDArray[np.int64] | None = None,
     ) -> Adjusted:
         """Return the adjusted scores of whole targets that are masked already."""
         firsts = np.zeros(len(masked), np.int64)
         if positions is None:
             matrices, kinds, ratios = adjust(query, masked, self._tables, self._mode, regions)
             progress(0)
-            scaled = self._score(prepare_query(query), masked, matrices, progress)
+            prepared = prepare_query(query)
+            scaled = self._score(prepared, masked, matrices, progress, cutoffs=cutoffs)
             return Adjusted(AdjustedScores(scaled, kinds, ratios), matrices, masked, firsts)
         rows = positions.rows
         extremes = self._find_extremes(positions)
@@ -394,9 +404,12 @@ class Adjuster:
         matrices: NDArray[np.signedinteger],
         progress: Progress,
         extremes: tuple[int, int] | None = None,
+        cutoffs: NDArray[np.int64] | None = None,
     ) -> NDArray[np.int64]:
         gap_penalties = self._tables.gap_open, self._tables.gap_extend
-        return rescore(rows, masked, matrices, *gap_penalties, progress, extremes=extremes)
+        return rescore(
+            rows, masked, matrices, *gap_penalties, progress, extremes=extremes, cutoffs=cutoffs
+        )
 
     def _trace(
         self,

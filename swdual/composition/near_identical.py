@@ -142,8 +142,9 @@ def find_dense(
         matrix = SubstitutionMatrix("lowered", matrix.alphabet, matrix.scores - np.int16(shift))
         scheme = ScoringScheme(matrix, scheme.gap_open, scheme.gap_extend)
     narrowest = score_widths(scheme, register_bytes() * register_count() // 16, lowered)[:1]
-    found = score_targets(number_rows(query, profile), targets, narrowest)
-    dense: NDArray[np.bool_] = (found < 0) | (found >= int(min_score * (1 - shift / least)))
+    cutoffs = np.full(len(targets), int(min_score * (1 - shift / least)))
+    found = score_targets(number_rows(query, profile), targets, narrowest, cutoffs=cutoffs)
+    dense: NDArray[np.bool_] = (found < 0) | (found >= cutoffs)
     return dense
 
 

@@ -24,6 +24,7 @@ def rescore(
     progress: Progress = lambda cells: None,
     lanes: int | None = None,
     extremes: tuple[int, int] | None = None,
+    cutoffs: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
     """Return the Smith-Waterman scores of a query with some targets.
 
@@ -41,10 +42,12 @@ def rescore(
         8-bit numbers in a vector, a power of two; by default one register's full.
     extremes
         Bounds of the scores in `matrices`, if they are known: see `score_widths_per_target`.
+    cutoffs
+        (targets,) the lowest scores that are asked for, if not all are.
 
     Returns
     -------
-    (targets,) scores.
+    (targets,) scores, or upper bounds of them below the cutoffs.
 
     Raises
     ------
@@ -55,7 +58,7 @@ def rescore(
     lanes = register_bytes() if lanes is None else lanes
     gap_penalties = gap_open, gap_extend
     widths = score_widths_per_target(query, residues, matrices, *gap_penalties, lanes, extremes)
-    scores = score_targets(query.astype(np.int64), targets, widths, progress)
+    scores = score_targets(query.astype(np.int64), targets, widths, progress, cutoffs)
     if scores.min(initial=0) < 0:
         raise EngineError(TOO_LARGE)
     return scores

@@ -8,4 +8,6 @@
     Targets laid into lanes.
 ``cell``
     The recurrence.
+``bound``
+    Upper bounds, in half of its operations.
 """

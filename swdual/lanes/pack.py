@@ -121,7 +121,12 @@ def count_columns(
 
 
 def pack(
-    block: Block, targets: NDArray[np.int64], lanes: int, *, long_targets: bool = True
+    block: Block,
+    targets: NDArray[np.int64],
+    lanes: int,
+    *,
+    alone: int = 0,
+    long_targets: bool = True,
 ) -> Pack:
     """Lay targets of a block into lanes.
 
@@ -133,6 +138,9 @@ def pack(
         Numbers of targets in the block, by descending length.
     lanes
         Scores in a vector.
+    alone
+        How many of the longest targets are not laid out: the intra-sequence kernel scores them, and
+        they are the first batch.
     long_targets
         Whether to lay out large batches, too, that leave nearly all lanes idle. Otherwise they have
         no columns, and the intra-sequence kernel scores their targets.
@@ -144,7 +152,12 @@ def pack(
     """
     starts = block.starts[targets].astype(np.int64) * ALIGNMENT
     lengths = block.lengths[targets].astype(np.int64)
-    batch, lane, group, widths = _assign_lanes(lengths, lanes)
+    batch, lane, group, widths = _assign_lanes(lengths[alone:], lanes)
+    if alone:
+        nothing = np.zeros(alone, np.int64)
+        batch = np.concatenate((nothing, batch + 1))
+        lane, group = np.concatenate((nothing, lane)), np.concatenate((nothing, group))
+        widths = np.concatenate((nothing[:1], widths))
     if not long_targets:
         columns = widths * COLUMNS * lanes
         empty = np.bincount(batch, lengths, len(widths)) * MAX_COLUMNS_PER_RESIDUE < columns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,8 @@ class ScoreWidth:
         Cost of a frameshift; 0 if there are none.
     offsets
         What else to use for queries that are long enough, if offsets are faster.
+    is_bound
+        Whether the numbers are upper bounds of scores: see `find_bound`.
     """
 
     bits: int
@@ -90,6 +92,7 @@ class ScoreWidth:
     in_range: bool = False
     shift: int = 0
     offsets: Offsets | None = None
+    is_bound: bool = False
 
     @property
     def kind(self) -> np.dtype[np.signedinteger]:
@@ -153,6 +156,11 @@ class ScoreWidth:
         return np.stack([self.table_of(k) for k in targets.tolist()])
 
     @property
+    def pad_row(self) -> int:
+        """The row of a table of bounds, or of a table per target, that stands for no residue."""
+        return (len(self.table) if self.matrices is None else self.table_rows) - 1
+
+    @property
     def forbids(self) -> bool:
         """Whether kernels can forbid a pair: they give it `floor`, or the score of `PAD`."""
         return self.source != PROFILE or self.floor >= -MAX_MATRIX_SCORE
@@ -182,6 +190,27 @@ def find_offsets(width: ScoreWidth) -> Offsets | None:
     ):
         return None
     return Offsets(limit, *_tables(width.table + 2 * ge))
+
+
+def find_bound(width: ScoreWidth) -> ScoreWidth | None:
+    """Return the numbers of upper bounds: see `swdual.lanes.bound`. None if there are none.
+
+    Parameters
+    ----------
+    width
+        Numbers of exact scores. Tables of bounds have a row more, which stands for no residue.
+    """
+    if width.source == FRAMESHIFT or width.is_profile_per_target:
+        return None
+    # The numbers are those of exact scores. A cost that is cut is smaller: a bound still.
+    lowest = -(1 << (width.bits - 1))
+    next_gap = min(width.next_gap, (width.zero - lowest) // 2)
+    bound = replace(width, next_gap=next_gap, offsets=None, is_bound=True)
+    if width.source == PER_TARGET:
+        return bound
+    table = np.vstack([width.table, np.full(CODES, width.floor)])
+    low, high = _tables(table)
+    return replace(bound, table=table, low=low, high=high)
 
 
 def number_rows(query: bytes, profile: NDArray[np.int32] | None = None) -> NDArray[np.int64]:

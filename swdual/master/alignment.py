@@ -151,8 +151,9 @@ def align_candidates(
             possible = _find_possible(query, read, adjuster, context, progress)
             read, scores, hit_indices = read.take(possible), scores[possible], hit_indices[possible]
             frames = frames[possible]
+        cutoffs = context.adjusted_cutoffs(query).select(read.lengths)
         adjusted = adjuster.adjust(
-            query, read.scored, scores, frames, progress, read.segmented, positions
+            query, read.scored, scores, frames, progress, read.segmented, positions, cutoffs
         )
         rescored = adjusted.scores
     query_lengths = measure_frames(query, frames)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.tracer import Tracer
-from swdual.backend import MAX_SCORE, PrefetchingScorer, Scorer
+from swdual.backend import MAX_SCORE, ScoreCutoffs, Scorer, SelectingScorer
 from swdual.composition.adjuster import Adjuster
+from swdual.composition.tables import SCALE
 from swdual.composition.targets import SEG
 from swdual.database.database import Database
 from swdual.database.translation import find_frames, number_frames
@@ -33,9 +34,11 @@ from swdual.statistics.karlin_altschul import KarlinAltschul
 from swdual.statistics.model import Statistics
 from swdual.statistics.table import TableStatistics
 
-CUTOFF_MARGIN = 1.0
-"""ln of the safety factor with which the E-value limit becomes a score cutoff; exact filtering
-follows.
+CUTOFF_LENGTHS, CUTOFF_MARGIN = 64, 0.1
+"""Lengths of targets whose score cutoffs are found, and ln of the safety factor of the E-value
+limit for the lengths between two of them; exact filtering follows.
+
+No E-value between is smaller than those of both by more than .013.
 """
 
 FIRST_CUTOFF = 32
@@ -96,8 +99,8 @@ class SearchContext:
     failed_workers
         Numbers of the workers that get no more tasks.
     cutoffs
-        The smallest score that can reach the E-value limit, for each length of a query and its
-        statistics.
+        The lowest scores that can reach an E-value limit, for each length of a query, its
+        statistics, the limit and the scale of the scores.
     profile_statistics
         What evaluates the scores of queries that are profiles, by their parameters and the
         gap penalties of these.
@@ -123,7 +126,7 @@ class SearchContext:
     chosen: NDArray[np.unsignedinteger] | None = None
     alignment_workers: list[Worker] = field(default_factory=list)
     failed_workers: set[int] = field(default_factory=set)
-    cutoffs: dict[tuple[int, Statistics], int] = field(default_factory=dict)
+    cutoffs: dict[tuple[int, Statistics, float, int], ScoreCutoffs] = field(default_factory=dict)
     profile_statistics: dict[tuple[KarlinAltschul, KarlinAltschul, int, int], TableStatistics] = (
         field(default_factory=dict)
     )
@@ -242,13 +245,13 @@ class SearchContext:
         assert isinstance(worker, ScoringWorker)
         scorer = worker.scorer
         statistics = self.statistics_of(query)
-        cutoff = self._cutoff(query, statistics)
+        cutoffs = self._cutoffs(query, statistics)
         counts = None
         bounds = self.find_bounds(number, target_range)
         scored_range = target_range._replace(first=bounds.scored)
-        if isinstance(scorer, PrefetchingScorer) and self.params.stats != "fit":
+        if isinstance(scorer, SelectingScorer) and self.params.stats != "fit":
             scores, frames, positions = self._score_best(
-                scorer, query, scored_range, cutoff, progress
+                scorer, query, scored_range, cutoffs, progress
             )
         else:
             scores, frames = self._score_all(scorer, query, scored_range, progress)
@@ -268,19 +271,19 @@ class SearchContext:
                 frame_codes,
                 target_range._replace(first=bounds.first),
                 (scores, positions),
-                cutoff,
+                cutoffs.select(block.lengths),
                 progress,
             )
         if self.params.stats == "fit":
             from swdual.statistics.fit import histogram
 
             counts = histogram(scores, block.lengths[target_range.first : target_range.last])
-        passing = np.flatnonzero(scores >= cutoff)
+        passing = np.flatnonzero(scores >= cutoffs.select(block.lengths[positions]))
         scores, frames, positions = scores[passing], frames[passing], positions[passing]
         candidates = Candidates(scores, block.ordinals[positions], block.lengths[positions], frames)
         if statistics is not None and math.isfinite(self.params.candidate_evalue):
             candidates = self._select_significant(candidates, query, statistics)
-        cutoff = max(cutoff, self._top_cutoff(candidates))
+        cutoff = max(cutoffs.lowest, self._top_cutoff(candidates))
         params = self.params
         best = select_best(candidates, params.max_candidates, cutoff, params.target_frame_count)
         return Scored(best, counts)
@@ -313,45 +316,60 @@ class SearchContext:
             return 0
         return score_cutoff(int(candidates.scores.max()), params.top)
 
-    def _cutoff(self, query: Sequence, statistics: Statistics | None) -> int:
-        """Return the score cutoff of a query: no target below it can become a hit."""
-        cutoff = self.params.candidate_raw_score
-        if statistics is None or not math.isfinite(self.params.candidate_evalue):
-            return cutoff
-        key = shortest_frame_length(query), statistics
-        if key not in self.cutoffs:
-            self.cutoffs[key] = self._find_cutoff(*key)
-        return max(cutoff, self.cutoffs[key])
+    def _cutoffs(self, query: Sequence, statistics: Statistics | None) -> ScoreCutoffs:
+        """Return the score cutoffs of a query: no target below its own can become a hit."""
+        params = self.params
+        found = self._find_cutoffs(query, statistics, params.candidate_evalue)
+        return found.raise_to(params.candidate_raw_score)
 
-    def _find_cutoff(self, query_length: int, statistics: Statistics) -> int:
-        """Return a score below which no target reaches the E-value limit, whatever its length.
+    def adjusted_cutoffs(self, query: Sequence) -> ScoreCutoffs:
+        """Return the cutoffs of adjusted scores of a query, in units of 1 / `SCALE`.
 
-        For one score the E-value grows with the target's length. So 64 lengths from the shortest to
-        the longest target, and `CUTOFF_MARGIN` for the lengths between, bound all E-values.
+        Parameters
+        ----------
+        query
+            The query.
         """
+        params = self.params
+        found = self._find_cutoffs(query, self.statistics_of(query), params.single_evalue, SCALE)
+        return found.raise_to(SCALE * params.min_raw_score - SCALE // 2)
+
+    def _find_cutoffs(
+        self, query: Sequence, statistics: Statistics | None, evalue: float, scale: int = 1
+    ) -> ScoreCutoffs:
+        """Return scores below which no target has such an E-value, in units of 1 / `scale`.
+
+        For one score the E-value falls with the lengths of very short targets, and grows with those
+        of longer ones. So the lower cutoff of two lengths holds for those between, but for what
+        `CUTOFF_MARGIN` allows for.
+        """
+        if statistics is None or not math.isfinite(evalue):
+            return ScoreCutoffs.of(0)
+        key = shortest_frame_length(query), statistics, evalue, scale
+        if key in self.cutoffs:
+            return self.cutoffs[key]
         blocks = self.database.manifest.blocks
         shortest, longest = min(x.shortest for x in blocks), self.database.manifest.longest
-        lengths = np.geomspace(shortest, longest, 64).astype(np.int64)
-        lengths = lengths[np.diff(lengths, prepend=0) > 0]
+        lengths = np.unique(np.geomspace(shortest, longest, CUTOFF_LENGTHS).astype(np.int64))
+        limit = take_log(evalue) + CUTOFF_MARGIN
 
-        def passes(score: int) -> bool:
-            scores = np.full(len(lengths), score)
-            _, log_evalues = statistics.evaluate(scores, query_length, lengths)
-            limit = take_log(self.params.candidate_evalue)
-            return bool(log_evalues.min() <= limit + CUTOFF_MARGIN)
+        def passes(scores: NDArray[np.int64]) -> NDArray[np.bool_]:
+            return statistics.evaluate(scores / scale, key[0], lengths).log_evalues <= limit
 
         # Invariant: scores below `low` do not pass; `high` passes or is the largest score. Most
         # cutoffs are small and an evaluation takes 0.1 ms, so double first, then bisect.
-        low, high = 0, FIRST_CUTOFF
-        while high < MAX_SCORE and not passes(high):
-            low, high = high + 1, min(2 * high, MAX_SCORE)
-        while low < high:
+        most = FIRST_CUTOFF * scale
+        while most < MAX_SCORE and not passes(np.full(len(lengths), most)).all():
+            most = min(2 * most, MAX_SCORE)
+        low, high = np.zeros(len(lengths), np.int64), np.full(len(lengths), most)
+        while (low < high).any():
             middle = (low + high) // 2
-            if passes(middle):
-                high = middle
-            else:
-                low = middle + 1
-        return low
+            passing = passes(middle)
+            low = np.where(passing | (low == high), low, middle + 1)
+            high = np.where(passing, middle, high)
+        found = ScoreCutoffs(lengths, np.minimum(low, np.append(low[1:], low[-1])))
+        self.cutoffs[key] = found
+        return found
 
     def _score_all(
         self, scorer: Scorer, query: Sequence, target_range: Range, progress: Progress
@@ -369,19 +387,19 @@ class SearchContext:
 
     def _score_best(
         self,
-        scorer: PrefetchingScorer,
+        scorer: SelectingScorer,
         query: Sequence,
         target_range: Range,
-        cutoff: int,
+        cutoffs: ScoreCutoffs,
         progress: Progress,
     ) -> tuple[NDArray[np.int32], NDArray[np.int8], NDArray[np.int64]]:
-        """Return scores from the cutoff on, the best frame of each, and positions in the block.
+        """Return scores from the cutoffs on, the best frame of each, and positions in the block.
 
-        All three have one entry a target; targets below the cutoff are left out.
+        All three have one entry a target; targets below their cutoff are left out.
         """
         bounds = target_range.block, target_range.first, target_range.last
         parts = [
-            (frame, *scorer.best(codes, *bounds, cutoff, progress, find_scores(query)))
+            (frame, *scorer.best(codes, *bounds, cutoffs, progress, find_scores(query)))
             for frame, codes in list_frames(query, self.params.frames)
         ]
         frames = np.concatenate([np.full(len(scores), k, np.int8) for k, scores, _ in parts])

@@ -5,6 +5,7 @@ Where only GPUs score, the threads of CPUs align beside them.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from types import TracebackType
@@ -13,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.backend import ReleasingScorer
+from swdual.backend import ReleasingScorer, SelectingScorer
 from swdual.hits.query_result import QueryResult
 from swdual.io.progress import progress_bar
 from swdual.master.alignment import (
@@ -37,6 +38,8 @@ from swdual.master.worker import Worker, bind
 from swdual.options import SearchOptions
 from swdual.sequences.frames import frame_length
 from swdual.sequences.sequence import Sequence as Query
+
+logger = logging.getLogger("swdual")
 
 
 class ThreadExecutor(Executor):
@@ -82,7 +85,7 @@ class ThreadExecutor(Executor):
                 options,
                 held_bytes,
                 targets=inputs.targets,
-                book=None if kept is None else kept.find_rates(inputs.params.scheme),
+                book=None if kept is None else kept.find_rates(inputs.params),
                 bind_scorer=bind if kept is None else kept.bind,
             )
         self._context = context
@@ -111,6 +114,14 @@ class ThreadExecutor(Executor):
         context, self._context = self._context, None
         if context is None:
             return
+        for name, scorer in {each.device.name: each.scorer for each in context.workers}.items():
+            if isinstance(scorer, SelectingScorer):
+                logger.debug(
+                    "%s: %.3g %% of the cells were scored exactly; upper bounds of the others are "
+                    "too low for a hit",
+                    name,
+                    100 * scorer.exact_part,
+                )
         if self._kept_scorers is None:
             scorers = [worker.scorer for worker in context.workers]
         else:

@@ -55,7 +55,7 @@ class Verification:
         frames: list[bytes],
         target_range: Range,
         claim: tuple[NDArray[np.int32], NDArray[np.int64]],
-        cutoff: int,
+        cutoffs: NDArray[np.int64],
         progress: Progress,
     ) -> None:
         """Compare the drawn targets of a range with what a worker found there.
@@ -72,8 +72,8 @@ class Verification:
             With which targets.
         claim
             Scores, and the places in the block of the targets that have them.
-        cutoff
-            What is not among them must score less than this.
+        cutoffs
+            (targets of the block,) what is not among them must score less than this.
         progress
             Called between two targets, so that a search that ends need not wait for all.
 
@@ -93,6 +93,7 @@ class Verification:
                 for codes in frames
             )
             claimed = scores[positions == target].tolist()
+            cutoff = int(cutoffs[target])
             if claimed != [right] and (claimed or right >= cutoff):
                 ordinals = self.database.block(target_range.block).ordinals
                 name = first_word(self.database.headers([int(ordinals[target])])[0])

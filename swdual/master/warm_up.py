@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.tracer import Tracer
+from swdual.backend import MAX_SCORE, ScoreCutoffs
 from swdual.backends.simd import bind, score_pack
 from swdual.composition.adjust import adjust
 from swdual.composition.adjuster import Adjuster
@@ -21,7 +22,7 @@ from swdual.composition.tables import SCALE, find_tables
 from swdual.database.database import Database
 from swdual.lanes.pack import make_block, pack
 from swdual.lanes.registers import register_bytes
-from swdual.lanes.score_widths import score_widths_per_target
+from swdual.lanes.score_widths import find_bound, score_widths_per_target
 from swdual.masking.seg import find_low_complexity
 from swdual.master.compilation import Job
 from swdual.options import SearchOptions
@@ -37,6 +38,9 @@ RESIDUES = {8: 30, 16: 300}
 
 SCALED_RESIDUES = {16: 150, 32: 1500}
 """The same for scores in units of 1 / `SCALE`."""
+
+FIRST_SCALED = 16
+"""The narrowest of these: bounds are computed in the narrowest numbers only."""
 
 
 def run(jobs: list[Job]) -> None:
@@ -60,7 +64,7 @@ def _call(job: Job) -> None:
 
 
 def compile_scores() -> None:
-    """Compile what scores targets: many side by side, or a single one; in 8 bits and in 16.
+    """Compile what scores targets, many side by side or a single one, in 8 bits and 16; and bounds.
 
     Short queries are scored without `swdual.lanes.score_widths.Offsets`.
     """
@@ -73,6 +77,7 @@ def compile_scores() -> None:
     for part in (query, query[: RESIDUES[8]]):
         for last in (1, len(targets)):
             scorer(part, 0, 0, last, lambda _: None)
+    scorer.best(query, 0, 0, len(targets), ScoreCutoffs.of(MAX_SCORE), lambda _: None)
 
 
 def compile_plans() -> None:
@@ -119,6 +124,10 @@ def compile_adjusted_scores(bits: int) -> None:
     packed = pack(make_block([target]), np.zeros(1, np.int64), width.lanes)
     for one_by_one in (True, False):
         score_pack(letters, packed, width, np.array([one_by_one]), lambda _: None)
+    if bits == FIRST_SCALED:
+        bound = find_bound(width)
+        assert bound is not None
+        score_pack(letters, packed, bound, np.zeros(1, np.bool_), lambda _: None)
 
 
 def compile_adjusted_alignments(bits: int) -> None:

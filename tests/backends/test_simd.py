@@ -10,6 +10,7 @@ from swdual.backends import simd
 from swdual.database.database import Database
 from swdual.errors import EngineError
 from swdual.lanes.pack import pack
+from swdual.lanes.registers import register_bytes
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import CODES, PROTEIN
 from swdual.sequences.scoring import ScoringScheme
@@ -30,7 +31,13 @@ def kernels(request, monkeypatch):
         monkeypatch.setattr(
             simd.SimdScorer, "_sparse", lambda self, packed, *_: np.full(batches(packed), alone)
         )
+        monkeypatch.setattr(simd, "choose_layout", together)
     return request.param
+
+
+def together(lengths, rows, width):
+    """Lay out all targets in all lanes."""
+    return simd.Layout(width.lanes, 0)
 
 
 def batches(packed):
@@ -377,3 +384,38 @@ def test_gaps_run_through_all_lanes_of_a_query(kernels):
             query[:90] + query[150:200] + query[300:]
         ]
         assert Recording(targets, scheme).scores(query) == expected(query, targets, scheme)
+
+
+def layout_of(lengths, rows, lanes, scheme=None):
+    width = simd.score_widths(scheme or usual_scheme(), lanes)[0]
+    return simd.choose_layout(np.sort(np.array(lengths))[::-1], rows, width)
+
+
+@pytest.mark.parametrize("kernels", ["as it pays"], indirect=True)
+def test_few_targets_are_laid_out_in_the_lanes_that_they_fill():
+    """The longest by themselves, beside which lanes idle; half of two registers' lanes."""
+    full = 2 * register_bytes()
+    many = [300] * (full * (simd.MANY_BATCHES + 1))
+    assert layout_of(many, 300, full)[:2] == (full, 0)
+    assert layout_of([300] * full, 300, full)[:2] == (full, 0)
+    assert layout_of([300] * (full // 2), 300, full)[:2] == (full // 2, 0)
+    assert layout_of([300] * (full // 2), 300, full // 2)[:2] == (full // 2, 0)
+    lanes, alone = layout_of([9000, 8000, *[300] * (12 * full)], 1000, full)[:2]
+    assert alone == 2
+    assert lanes == full
+    shifting = ScoringScheme(matrices.load("BLOSUM62"), frameshift=15)
+    assert layout_of([9000, 300], 1000, full, shifting) == (full, 0, True)
+
+
+@pytest.mark.parametrize("kernels", ["as it pays"], indirect=True)
+def test_the_layout_follows_the_length_of_the_query():
+    """Queries of one length and of nearly the same share a pack; of others there are more."""
+    rng = np.random.default_rng(11)
+    targets = [rng.integers(0, 20, n, np.uint8).tobytes() for n in [2000, 900, *[60] * 200]]
+    scorer = simd.SimdScorer(database_of(targets), usual_scheme(), 2 * register_bytes())
+    reference = simd.SimdScorer(database_of(targets), usual_scheme(), 16)
+    for rows in (5, 40, 41, 300, 310, 3000):
+        query = rng.integers(0, 20, rows, np.uint8).tobytes()
+        found = scorer(query, 0, 0, len(targets), lambda cells: None)
+        assert found.tolist() == reference(query, 0, 0, len(targets), lambda cells: None).tolist()
+    assert len(scorer._packs) == 4

@@ -63,7 +63,9 @@ def test_scores_are_the_oracles(seed, way, lanes, gap_penalties, monkeypatch):
             "find_sparse",
             lambda packed, *_: np.full(len(packed.batch_starts) - 1, alone[way]),
         )
-        monkeypatch.setattr(simd, "count_alone", lambda lengths, rows, width: 0)
+        monkeypatch.setattr(
+            simd, "choose_layout", lambda _, rows, width: simd.Layout(width.lanes, 0)
+        )
     rng = np.random.default_rng([seed, lanes])
     for rows in (1, lanes // 2 - 1, lanes // 2, lanes // 2 + 1, 70):
         query = bytes(rng.integers(0, 4, rows).tolist())
@@ -143,7 +145,7 @@ def scored(monkeypatch):
         return score_pack(query, packed, width, *others)
 
     monkeypatch.setattr(simd, "score_pack", call)
-    monkeypatch.setattr(simd, "count_alone", lambda lengths, rows, width: 0)
+    monkeypatch.setattr(simd, "choose_layout", lambda _, rows, width: simd.Layout(width.lanes, 0))
     return calls
 
 

@@ -171,3 +171,20 @@ def test_the_order_of_targets_in_lanes_is_that_of_their_events(lengths, lanes):
             assert latest[lane] == target
             latest[lane] = int(next_targets[event])
         assert set(latest.values()) == {-1}
+
+
+@examples(40)
+@given(length_lists, lane_counts, st.data())
+def test_the_longest_targets_may_stand_alone(lengths, lanes, data):
+    """They are the first batch, without columns; the others are laid out as if there were none."""
+    alone = data.draw(st.integers(1, len(lengths)))
+    block = block_of(lengths)
+    packed = pack(block, np.arange(len(lengths)), lanes, alone=alone)
+    others = pack(block, np.arange(alone, len(lengths)), lanes)
+    assert packed.batch_starts[:2].tolist() == [0, 0]
+    assert packed.event_starts[1] == alone
+    assert sorted(packed.event_targets[:alone].tolist()) == [*range(alone)]
+    assert packed.batch_starts[1:].tolist() == others.batch_starts.tolist()
+    assert packed.codes.tolist() == others.codes.tolist()
+    assert packed.event_targets[alone:].tolist() == (others.event_targets + alone).tolist()
+    assert packed.residues == sum(lengths)

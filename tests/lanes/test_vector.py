@@ -11,6 +11,7 @@ import sys
 import llvmlite.binding as llvm
 import numpy as np
 import pytest
+from oracles.bound import bound as defined_bound
 from oracles.smith_waterman import local_score_gotoh
 
 from swdual.lanes import registers
@@ -41,6 +42,7 @@ import json, re, sys
 import numpy as np
 from swdual.backends import _gotoh, simd
 from swdual.lanes import registers
+from swdual.lanes.pack import pack
 from swdual.database.database import Database
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN
@@ -51,7 +53,8 @@ case = json.load(sys.stdin)
 targets = [Sequence("t", bytes(codes)) for codes in case["targets"]]
 database = Database.from_batches([batch_of(targets)], PROTEIN, "test")
 ordinals = database.block(0).ordinals.astype(int)
-scores, widths = {}, {}
+scores, bounds, widths = {}, {}, {}
+simd.MIN_BOUND_BYTES, simd.MIN_BOUND_BATCHES, simd.MAX_LEFT = 0, 1, 1.0
 for name, scheme in case["schemes"].items():
     matrix = np.array(scheme["matrix"], np.int16)
     matrix = matrices.SubstitutionMatrix("test", PROTEIN, matrix)
@@ -60,8 +63,14 @@ for name, scheme in case["schemes"].items():
         found = np.empty(len(targets), int)
         found[ordinals] = scorer(bytes(query), 0, 0, len(targets), lambda cells: None)
         scores[f"{name} {number}"] = found.tolist()
+        width = scorer.score_widths[0]
+        packed = pack(database.block(0), np.arange(len(targets)), width.lanes)
+        every = np.zeros(len(packed.batch_starts) - 1, bool)
+        rows, cutoffs = np.array(query), np.full(len(targets), 1 << 40)
+        found[ordinals] = simd.bound_pack(rows, packed, width, every, cutoffs, lambda cells: None)
+        bounds[f"{name} {number}"] = found.tolist()
     widths[name] = [(width.bits, width.lanes) for width in scorer.score_widths]
-code = "".join(_gotoh.score_kernel(*widths["8"][0], 0).dispatcher.inspect_asm().values())
+code = "".join(_gotoh.score_kernel(*widths["8"][0], 0, False).dispatcher.inspect_asm().values())
 json.dump(
     {
         "instructions": registers.instruction_set(),
@@ -69,6 +78,7 @@ json.dump(
         "mnemonics": sorted(set(re.findall(r"^\\t(v?pshufb|vperm[bit2]+)\\b", code, re.M))),
         "registers": sorted(set(re.findall(r"%([xyz]mm)", code))),
         "scores": scores,
+        "bounds": bounds,
     },
     sys.stdout,
 )
@@ -109,6 +119,34 @@ def expected(case):
         for name, scheme in case["schemes"].items()
         for number, query in enumerate(case["queries"])
     }
+
+
+@pytest.fixture(scope="module")
+def expected_bounds(case):
+    """The bounds of the first two queries by their definition."""
+    found = {}
+    for name, scheme in case["schemes"].items():
+        for number, query in enumerate(case["queries"][:2]):
+            bounds = [
+                defined_bound(query, target, scheme["matrix"], *scheme["gaps"])
+                for target in case["targets"]
+            ]
+            found[f"{name} {number}"] = [max(bound, sum(scheme["gaps"])) for bound in bounds]
+    return found
+
+
+def check_bounds(found, expected_bounds, expected):
+    """Check that bounds are those of the definition, or -1, and none is below a score."""
+    fitting = 0
+    for name, bounds in found["bounds"].items():
+        assert all(
+            bound < 0 or bound >= score for bound, score in zip(bounds, expected[name], strict=True)
+        )
+    for name, bounds in expected_bounds.items():
+        for wanted, bound in zip(bounds, found["bounds"][name], strict=True):
+            assert bound in (wanted, -1)
+            fitting += bound >= 0
+    assert fitting > 500
 
 
 @pytest.fixture
@@ -152,7 +190,7 @@ def run_as(case, name, lanes, cache):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("name", SETS)
-def test_every_look_up_gives_the_same_scores(case, expected, tmp_path, name):
+def test_every_look_up_gives_the_same_scores(case, expected, expected_bounds, tmp_path, name):
     """With the instructions of older machines, 8, 16 and 32 bits score as the oracle does."""
     found = run_as(case, name, None, tmp_path)
     assert found["instructions"] == name
@@ -161,6 +199,7 @@ def test_every_look_up_gives_the_same_scores(case, expected, tmp_path, name):
     assert found["widths"]["16 and 32"] == [[16, lanes // 2], [32, lanes // 4]]
     assert lanes == DEFAULT_LANES[name]
     assert found["scores"] == expected
+    check_bounds(found, expected_bounds, expected)
     if name in LOOK_UPS:
         assert set(found["mnemonics"]) == LOOK_UPS[name]
     else:
@@ -173,12 +212,15 @@ def test_every_look_up_gives_the_same_scores(case, expected, tmp_path, name):
 
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("name", "lanes"), [("none", 64), ("ssse3", 128), ("avx512", 16)])
-def test_vectors_need_not_be_as_wide_as_registers(case, expected, tmp_path, name, lanes):
+def test_vectors_need_not_be_as_wide_as_registers(
+    case, expected, expected_bounds, tmp_path, name, lanes
+):
     """Vectors of many registers, or of a part of one, score the same."""
     found = run_as(case, name, lanes, tmp_path)
     assert found["instructions"] == name
     assert found["widths"]["8"][0] == [8, lanes]
     assert found["scores"] == expected
+    check_bounds(found, expected_bounds, expected)
 
 
 @pytest.mark.usefixtures("_no_memory")

@@ -25,6 +25,8 @@ class Ahead:
 
     width = 1
 
+    exact_part = 1.0
+
     def __init__(self, database, scheme):
         self._database = database
         self._score = simd.bind(database, scheme)
@@ -42,11 +44,12 @@ class Ahead:
         self.asked.append(ScoringTask(query, block, first, last, profile))
         return self._score(query, block, first, last, progress, profile)
 
-    def best(self, query, block, first, last, cutoff, progress, profile=None):
-        self.cutoffs.append(cutoff)
+    def best(self, query, block, first, last, cutoffs, progress, profile=None):
+        self.cutoffs.append(cutoffs)
         scores = self(query, block, first, last, progress, profile)
-        places = np.flatnonzero(scores >= cutoff)
-        ordinals = self._database.block(block).ordinals[first:last][places]
+        targets = self._database.block(block)
+        places = np.flatnonzero(scores >= cutoffs.select(targets.lengths[first:last]))
+        ordinals = targets.ordinals[first:last][places]
         order = np.lexsort((ordinals, -scores[places].astype(np.int64)))
         return scores[places[order]], places[order] + first
 

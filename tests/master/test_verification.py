@@ -22,15 +22,16 @@ SCORES = {"q1": {"t1": 77, "t2": 12, "t3": 19}, "q2": {"t1": 15, "t2": 13, "t3":
 ALL = 1000
 
 
-class Liar(simd.SimdScorer):
+class Liar:
     """Scores one target wrong."""
 
     def __init__(self, database, scheme, ordinal, difference):
-        super().__init__(database, scheme, 16)
+        self._right = simd.SimdScorer(database, scheme, 16)
+        self.width, self.memory = self._right.width, self._right.memory
         self._targets, self._ordinal, self._difference = database, ordinal, difference
 
     def __call__(self, query, block, first, last, progress, profile=None):
-        scores = super().__call__(query, block, first, last, progress, profile)
+        scores = self._right(query, block, first, last, progress, profile)
         ordinals = self._targets.block(block).ordinals[first:last]
         scores[ordinals == self._ordinal] += self._difference
         return scores
@@ -39,12 +40,12 @@ class Liar(simd.SimdScorer):
 class Foresighted(Liar):
     """Gives the best scores only."""
 
-    def prefetch(self, upcoming):
-        pass
+    exact_part = 1.0
 
-    def best(self, query, block, first, last, cutoff, progress, profile=None):
+    def best(self, query, block, first, last, cutoffs, progress, profile=None):
         scores = self(query, block, first, last, progress, profile)
-        places = np.flatnonzero(scores >= cutoff)
+        lengths = self._targets.block(block).lengths[first:last]
+        places = np.flatnonzero(scores >= cutoffs.select(lengths))
         order = np.lexsort((places, -scores[places].astype(np.int64)))
         return scores[places[order]], places[order] + first
 

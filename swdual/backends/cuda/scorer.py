@@ -14,7 +14,7 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.backend import MAX_SCORE, Progress, Scorer, ScoringTask
+from swdual.backend import MAX_SCORE, Progress, ScoreCutoffs, Scorer, ScoringTask
 from swdual.backends.cuda.card import Card, CardError, CardMemory
 from swdual.backends.cuda.cupy_card import open_card
 from swdual.backends.cuda.memory import STAGE_BYTES, OverBudget, Part, Stretch
@@ -77,6 +77,9 @@ class CudaScorer:
     memory_limit
         Bytes of its memory to use at most; by default most of what is free.
     """
+
+    exact_part = 1.0
+    """See `SelectingScorer`: a card computes all scores exactly."""
 
     def __init__(
         self, database: Database, scheme: ScoringScheme, card: Card, memory_limit: int | None = None
@@ -160,15 +163,15 @@ class CudaScorer:
         block: int,
         first: int,
         last: int,
-        cutoff: int,
+        cutoffs: ScoreCutoffs,
         progress: Progress,
         profile: NDArray[np.int32] | None = None,
     ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """Return the scores that reach a score cutoff, and the numbers of their targets.
+        """Return the scores that reach their cutoffs, and the numbers of their targets.
 
-        See `PrefetchingScorer.best`; it raises what a call raises.
+        See `SelectingScorer.best`; it raises what a call raises.
         """
-        cutoff = max(cutoff, 0)
+        cutoff = max(cutoffs.lowest, 0)
         task = make_kernel_task(query, block, first, last, profile)
         results = self._score(task, cutoff, progress)
         best = [part_scores.best(cutoff) for _, part_scores in results]
@@ -176,8 +179,10 @@ class CudaScorer:
         targets = np.concatenate(
             [part.first + numbers for (part, _), (_, numbers) in zip(results, best, strict=True)]
         )
-        ordinals = self._database.block(block).ordinals[targets]
-        order = np.lexsort((ordinals, -scores))
+        whole = self._database.block(block)
+        reached = scores >= cutoffs.select(whole.lengths[targets])
+        scores, targets = scores[reached], targets[reached]
+        order = np.lexsort((whole.ordinals[targets], -scores))
         return scores[order], targets[order]
 
     def _score(

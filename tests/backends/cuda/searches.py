@@ -9,7 +9,7 @@ import pytest
 from kernels.batch import Scheme
 
 from kernels import oracle
-from swdual.backend import ScoringTask
+from swdual.backend import ScoreCutoffs, ScoringTask
 from swdual.backends import cuda
 from swdual.backends.cuda import memory as _cuda_memory
 from swdual.backends.cuda import slot as _cuda_slot
@@ -88,7 +88,7 @@ def score(scorer, task):
 
 def find_best(scorer, task, cutoff):
     """Return the best scores of a task, and the places of their targets."""
-    found = scorer.best(*task[:4], cutoff, ignore, *task[4:])
+    found = scorer.best(*task[:4], ScoreCutoffs.of(cutoff), ignore, *task[4:])
     return tuple(each.tolist() for each in found)
 
 

@@ -28,6 +28,7 @@ from backends.cuda.searches import (
 )
 
 from kernels import emulator
+from swdual.backend import ScoreCutoffs
 from swdual.backends import cuda
 from swdual.backends.cuda import CudaScorer
 from swdual.backends.cuda import cupy_card as _cuda_cupy
@@ -48,7 +49,7 @@ def test_searches_through_cupy_score_by_the_definition():
     tasks = tasks_of(database, [query, query[:55], query[:20]])
     scores = expected(database, BLOSUM62, tasks)
     assert in_turn(scorer, tasks) == scores
-    found = tuple(each.tolist() for each in scorer.best(*tasks[0], 90, ignore))
+    found = tuple(each.tolist() for each in scorer.best(*tasks[0], ScoreCutoffs.of(90), ignore))
     assert found == best_of(database, tasks[0], scores[0], 90)
     assert cupy.device.depth == 0
     assert cupy.launched == 4

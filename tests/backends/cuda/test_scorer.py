@@ -28,6 +28,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.properties import examples
 
+from swdual.backend import ScoreCutoffs
 from swdual.backends import cuda
 from swdual.backends.cuda import CudaScorer
 from swdual.backends.cuda import launch as _cuda_launch
@@ -605,7 +606,7 @@ def test_best_takes_all_scores_where_many_pass(small):
     task = tasks_of(database, [query])[0]
     (scores,) = expected(database, BLOSUM62, [task])
     for cutoff in (200, 100, 60, 30, 0, -5, 2**31 - 1, 2**40):
-        found = tuple(each.tolist() for each in scorer.best(*task, cutoff, ignore))
+        found = tuple(each.tolist() for each in scorer.best(*task, ScoreCutoffs.of(cutoff), ignore))
         assert found == best_of(database, task, scores, cutoff)
     assert kernels_of(card)["keys"] >= 1
 
@@ -621,7 +622,7 @@ def test_a_higher_bar_needs_no_new_launch(small):
     scores = expected(database, BLOSUM62, tasks)
     for number, (task, cutoff) in enumerate(zip(tasks, (60, 70, 80, 90), strict=True)):
         scorer.prefetch(tasks[number:])
-        found = scorer.best(*task, cutoff, ignore)
+        found = scorer.best(*task, ScoreCutoffs.of(cutoff), ignore)
         assert [each.tolist() for each in found] == [
             *best_of(database, task, scores[number], cutoff)
         ]
@@ -728,7 +729,9 @@ def test_what_31_bits_might_not_hold_is_scored_on_the_cpu(monkeypatch):
     (scores,) = expected(database, scheme_of(30, -20, 10, 1), [task])
     assert max(scores) == 1800
     assert scorer(*task, ignore).tolist() == scores
-    found = tuple(each.tolist() for each in scorer.best(query, 0, 2, 11, 60, ignore))
+    found = tuple(
+        each.tolist() for each in scorer.best(query, 0, 2, 11, ScoreCutoffs.of(60), ignore)
+    )
     assert found == best_of(database, (query, 0, 2, 11), scores[2:], 60)
     assert card.launches == []
     assert [scorer(*small, ignore).tolist()] == expected(
