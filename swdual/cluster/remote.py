@@ -32,7 +32,7 @@ from swdual.master.alignment import (
 )
 from swdual.master.compilation import compile_kernels
 from swdual.master.context import SearchContext
-from swdual.master.cost import CalibrationCache, CostModel, name_setting
+from swdual.master.cost import CalibrationCache, CostModel, Setting
 from swdual.master.later_targets import LaterTargets
 from swdual.master.memory import measure_held_bytes
 from swdual.master.ranges import Range
@@ -243,11 +243,11 @@ class _Searches:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.known: WeakValueDictionary[str, WorkerState] = WeakValueDictionary()
-        self.books: dict[str, CalibrationCache] = {}
+        self.books: dict[Setting, CalibrationCache] = {}
 
     def find_book(self, spec: SearchSpec) -> CalibrationCache:
         """Return the rates of workers in a node for a search; the node keeps them."""
-        setting = name_setting(spec.params.scheme, "in a node")
+        setting = Setting.of(spec.params, "in a node")
         if setting not in self.books:
             self.books[setting] = CalibrationCache(setting, SAVE_SECONDS)
         return self.books[setting]

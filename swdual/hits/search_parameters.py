@@ -313,6 +313,12 @@ class SearchParameters:
         return CANDIDATE_FACTOR * self.evalue
 
     @property
+    def has_cutoffs(self) -> bool:
+        """Whether targets below some score cannot be hits, so that a bound of it may be enough."""
+        known = self.stats == "table" and math.isfinite(self.candidate_evalue)
+        return known and not self.scheme.frameshift
+
+    @property
     def single_evalue(self) -> float:
         """Largest E-value of the best alignment of a hit by itself."""
         return self.candidate_evalue if self.sum_stats else self.evalue

@@ -6,7 +6,8 @@ import threading
 
 from swdual.backend import Device, ReleasingScorer, Scorer
 from swdual.database.database import Database
-from swdual.master.cost import CalibrationCache, name_setting
+from swdual.hits.search_parameters import SearchParameters
+from swdual.master.cost import CalibrationCache, Setting
 from swdual.master.worker import bind
 from swdual.sequences.scoring import ScoringScheme
 
@@ -23,7 +24,7 @@ class KeptScorers:
 
     def __init__(self) -> None:
         self._kept: dict[str, tuple[Database, ScoringScheme, Scorer]] = {}
-        self._rates: dict[str, CalibrationCache] = {}
+        self._rates: dict[Setting, CalibrationCache] = {}
         self._lock = threading.Lock()
         self._locks: dict[str, threading.Lock] = {}
 
@@ -48,15 +49,15 @@ class KeptScorers:
             self._kept[device.name] = database, scheme, scorer
             return scorer
 
-    def find_rates(self, scheme: ScoringScheme) -> CalibrationCache:
-        """Return the rates of workers that compute by a scheme.
+    def find_rates(self, params: SearchParameters) -> CalibrationCache:
+        """Return the rates of workers for a search.
 
         Parameters
         ----------
-        scheme
-            How a search scores.
+        params
+            What the search is for.
         """
-        setting = name_setting(scheme)
+        setting = Setting.of(params)
         with self._lock:
             if setting not in self._rates:
                 self._rates[setting] = CalibrationCache(setting, SAVE_SECONDS)

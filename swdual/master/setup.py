@@ -13,7 +13,7 @@ from swdual.hits.adjusters import make_adjuster
 from swdual.hits.search_parameters import SearchParameters
 from swdual.io.text import pluralize
 from swdual.master.context import SearchContext
-from swdual.master.cost import CalibrationCache, name_setting
+from swdual.master.cost import CalibrationCache, Setting
 from swdual.master.devices import available_threads, describe_devices, parse_devices
 from swdual.master.execution_log import ExecutionLog
 from swdual.master.memory import NUMBA_BYTES, Memory, Needs, plan_memory
@@ -134,7 +134,7 @@ def build_context(
     if cells < SMALL_CELLS:
         book = None
     elif book is None:
-        book = CalibrationCache(name_setting(params.scheme))
+        book = CalibrationCache(Setting.of(params))
     needs = estimate_needs(database, lengths, params, options, held)
     aligning = count_alignment_workers(options, devices) if needs.traced else 0
     scorers = bind_cpu_scorers(devices, database, params.scheme)

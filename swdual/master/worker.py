@@ -108,6 +108,7 @@ def register(
         raise InputError("a search needs at least one device")
     scorers: dict[str, Scorer] = {}
     rates: dict[str, CostModel] = {}
+    bounds = book is not None and book.setting.bounds
     starting = _start_gpus(devices, lambda device: _start(bind_scorer, device, database, scheme))
     for device in dict.fromkeys(devices):
         try:
@@ -117,7 +118,7 @@ def register(
                 scorer = _start(bind_scorer, device, database, scheme)
             together = devices.count(device) if device.kind == "cpu" else 1
             scorer_of = partial(bind, device, scheme=scheme)
-            measure = partial(calibrate, scorer_of, together, choose_clock(device.kind))
+            measure = partial(calibrate, scorer_of, together, choose_clock(device.kind), bounds)
             rates[device.name] = (
                 CostModel.from_dict({"gcups": 1})
                 if book is None

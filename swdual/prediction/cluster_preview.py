@@ -15,7 +15,7 @@ from swdual.backend import Device
 from swdual.cluster.partition import ClusterPartition, combine_rates, partition_search
 from swdual.database.database import Database
 from swdual.errors import InputError
-from swdual.master.cost import CalibrationCache, CostModel, name_setting
+from swdual.master.cost import CalibrationCache, CostModel, Setting
 from swdual.master.inputs import open_database, translate_targets
 from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
 from swdual.master.partition import PartitionInput
@@ -126,7 +126,7 @@ class ClusterPreview:
             raise InputError(
                 "describes GPUs, whose kernels have no frameshifts", file=self.cluster.path
             )
-        book = CalibrationCache(name_setting(self._scheme))
+        book = CalibrationCache(Setting.of(params))
         self.rates = {kind.name: self._rates(kind, book) for kind in self.cluster.kinds}
 
     def _rates(self, kind: NodeKind, book: CalibrationCache) -> dict[str, CostModel]:

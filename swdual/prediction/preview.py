@@ -21,9 +21,9 @@ from swdual.masking.mask import parse_mask
 from swdual.master.cost import (
     CalibrationCache,
     CostModel,
+    Setting,
     calibrate,
     choose_clock,
-    name_setting,
 )
 from swdual.master.devices import available_threads, device_mix, list_gpus
 from swdual.master.inputs import (
@@ -309,7 +309,7 @@ class Preview:
         self.kinds = [kind for kind, count in self._counts.items() for _ in range(count)]
         if not self.kinds:
             raise InputError("a plan needs at least one CPU or GPU")
-        book = CalibrationCache(name_setting(params.scheme))
+        book = CalibrationCache(Setting.of(params))
         scheme = replace(
             make_default_scheme(self.database), frameshift=options.of_search.frameshift
         )
@@ -453,7 +453,8 @@ def find_rates(
         cpus = min(counts["cpu"], available_threads())
         together = cpus if kind == "cpu" else 1
         scorer_of = partial(bind, devices[0], scheme=scheme)
-        measure = partial(calibrate, scorer_of, together, choose_clock(kind))
+        clock, bounds = choose_clock(kind), book.setting.bounds
+        measure = partial(calibrate, scorer_of, together, clock, bounds)
         among = device_mix([Device("cpu")] * cpus + list_gpus()[: counts["gpu"]])
         models[kind] = book.find(devices[0].rates_name, among, measure)
     return models

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.properties import examples
 
+from swdual.backend import MAX_SCORE
 from swdual.backends import simd
 from swdual.errors import InputError
 from swdual.lanes.pack import INTRA_SEQUENCE_COST
@@ -509,6 +510,33 @@ def test_a_worker_whose_time_says_nothing_has_a_speed(seconds):
     again = CostModel.from_dict(found.to_dict())
     assert (again.cell_seconds > 0).all()
     assert clock.now - 50.0 < 400 * seconds
+
+
+@pytest.mark.parametrize("bounds", [False, True])
+def test_upper_bounds_are_measured_where_a_search_has_them(bounds):
+    """They take half the time here; exact scores of what they leave follow."""
+    clock = Clock()
+    asked = []
+
+    class Bounding(FakeScorer):
+        exact_part = 0.0
+
+        def memory(self, longest_query, max_range_cost):
+            return 0, 0
+
+        def best(self, query, block, first, last, cutoffs, progress, profile=None):
+            asked.append(cutoffs.lowest)
+            before = clock.now
+            self(query, block, first, last, progress, profile)
+            clock.now = before + (clock.now - before) / 2
+            return np.empty(0, np.int32), np.empty(0, np.int64)
+
+    found = calibrate(
+        lambda database: Bounding(clock, 20.0, 8), 1, clock.perf_counter, bounds=bounds
+    )
+    assert set(asked) == ({MAX_SCORE} if bounds else set())
+    cell = 0.05e-9 * estimate_rescoring(KNOTS) * ((1 + cost.LEFT) / 2 if bounds else 1)
+    assert found.cell_seconds[:7] == pytest.approx(cell[:7], rel=0.05)
 
 
 def test_the_simd_backend_is_measured():

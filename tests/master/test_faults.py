@@ -192,7 +192,8 @@ def kept(monkeypatch):
         path = None
 
         def __init__(self, setting):
-            assert setting == ""
+            self.setting = setting
+            assert setting.name == "with bounds"
 
         def find(self, name, *_):
             return CostModel.from_dict({"simd": 1, "simd lanes=16": 0.25}[name])

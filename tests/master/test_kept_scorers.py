@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from swdual.backend import Device
 from swdual.database.database import Database
+from swdual.hits.search_parameters import SearchParameters
 from swdual.master import worker
 from swdual.master.cost import CalibrationCache, CostModel, Seen
 from swdual.master.kept_scorers import KeptScorers
@@ -132,7 +134,7 @@ def test_a_thread_that_only_aligned_and_failed_frees_no_card(database, bound):
 def test_rates_are_written_at_the_end_though_they_were_just_before(tmp_path, monkeypatch):
     monkeypatch.setattr("swdual.master.cost.cache_folder", lambda: tmp_path)
     kept = KeptScorers()
-    rates = kept.find_rates(ScoringScheme(load("BLOSUM62")))
+    rates = kept.find_rates(SearchParameters(ScoringScheme(load("BLOSUM62")), stats="fit"))
     known = rates.find("simd", "1 simd", lambda: CostModel.from_dict({"gcups": 10}))
     known.seen.append(Seen(4, 1.5))
     rates.keep("simd", "1 simd", known)
@@ -150,9 +152,11 @@ def test_rates_are_kept_apart_by_setting_and_read_once(database, bound, monkeypa
 
     monkeypatch.setattr(CalibrationCache, "_read", count)
     kept = KeptScorers()
-    plain, shifting = (
-        ScoringScheme(load("BLOSUM62"), frameshift=frameshift) for frameshift in (0, 15)
+    plain, shifting, other = (
+        SearchParameters(ScoringScheme(load(name), frameshift=frameshift))
+        for name, frameshift in (("BLOSUM62", 0), ("BLOSUM62", 15), ("PAM30", 0))
     )
-    assert kept.find_rates(plain) is kept.find_rates(ScoringScheme(load("PAM30")))
+    assert kept.find_rates(plain) is kept.find_rates(other)
     assert kept.find_rates(plain) is not kept.find_rates(shifting)
-    assert len(read) == 2
+    assert kept.find_rates(plain) is not kept.find_rates(replace(plain, stats="fit"))
+    assert len(read) == 3

@@ -300,7 +300,7 @@ def test_no_more_workers_are_measured_than_there_are_processors(own_cache, no_gp
     monkeypatch.setattr("swdual.prediction.preview.available_threads", lambda: 3)
     asked = []
 
-    def calibrate(bind, together, clock):
+    def calibrate(bind, together, clock, bounds):
         asked.append(together)
         return CostModel.from_dict(2)
 

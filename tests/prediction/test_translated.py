@@ -11,8 +11,9 @@ from support.genes import random_genes, random_proteins
 import swdual
 from swdual.backend import Device
 from swdual.errors import InputError
+from swdual.hits.search_parameters import SearchParameters
 from swdual.master import cost, partition, scoring_stage, worker
-from swdual.master.cost import CalibrationCache, CostModel, name_setting
+from swdual.master.cost import CalibrationCache, CostModel, Setting
 from swdual.master.worker import register
 from swdual.prediction import adjustment, preview
 from swdual.prediction.preview import FRAMESHIFT_RATIO, Preview, PreviewOptions
@@ -58,8 +59,9 @@ def test_cells_with_frameshifts_have_rates_of_their_own(monkeypatch, tmp_path):
     monkeypatch.setattr(cost, "cache_folder", lambda: tmp_path)
     scheme = ScoringScheme(load("BLOSUM62"))
     shifts = ScoringScheme(load("BLOSUM62"), frameshift=15)
-    assert name_setting(scheme) == ""
-    assert name_setting(shifts, "in a node") == "in a node with frameshifts"
+    assert Setting.of(SearchParameters(scheme)).name == "with bounds"
+    assert Setting.of(SearchParameters(scheme, stats="fit")).name == ""
+    assert Setting.of(SearchParameters(shifts), "in a node").name == "in a node with frameshifts"
     measured = []
 
     def measure(each):
@@ -67,7 +69,7 @@ def test_cells_with_frameshifts_have_rates_of_their_own(monkeypatch, tmp_path):
         return CostModel.from_dict({"gcups": 1 + bool(each.frameshift)})
 
     for each in (scheme, shifts, scheme, shifts):
-        book = CalibrationCache(name_setting(each))
+        book = CalibrationCache(Setting.of(SearchParameters(each)))
         book.find("simd", "1 simd", partial(measure, each))
     assert measured == [scheme, shifts]
     assert len(json.loads((tmp_path / "rates.json").read_text())[cost.machine()]) == 2
@@ -86,7 +88,7 @@ def test_frameshifts_are_calibrated(monkeypatch, tmp_path):
         monkeypatch.setattr(module, "calibrate", measure)
     Preview(GENES, PROTEINS, 2, 0, None, PreviewOptions(**BLASTX, frameshift=15))
     scheme = ScoringScheme(load("BLOSUM62"), frameshift=14)
-    register([Device("cpu")], None, scheme, CalibrationCache(name_setting(scheme)))
+    register([Device("cpu")], None, scheme, CalibrationCache(Setting(frameshift=True)))
     assert [each.frameshift for each in schemes] == [15, 14]
 
 
