@@ -6,8 +6,11 @@ import itertools
 import math
 import os
 import threading
-from collections.abc import Iterator, Sequence
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -19,7 +22,7 @@ from swdual.backends._gotoh import score_kernel
 from swdual.backends._striped import StripedQuery, target_kernel
 from swdual.database.database import Block, Database
 from swdual.errors import EngineError
-from swdual.lanes.pack import Pack, count_columns, make_block, pack
+from swdual.lanes.pack import Pack, allocate_bytes, count_columns, make_block, pack
 from swdual.lanes.registers import COLUMNS, instruction_set, register_bytes, register_count
 from swdual.lanes.score_widths import (
     FRAMESHIFT,
@@ -60,6 +63,9 @@ be left then.
 
 MANY_BATCHES = 32
 """Batches beyond which a few lanes that idle beside the longest targets do not matter."""
+
+MAX_SPARE = 8
+"""Arrays of packs that are gone: at most one a worker, as each makes its next."""
 
 GIVEN_UP = 1.3
 """Cost, relative to the least so far, at which scoring more targets one by one is not tried."""
@@ -128,6 +134,7 @@ class SimdScorer:
         self._scheme = scheme
         self._profile: tuple[NDArray[np.int32], list[ScoreWidth]] | None = None
         self._kept_bytes = KEPT_BYTES
+        self._buffers = _Buffers()
         self._packs: dict[tuple[int, int, int, int], Future[Pack]] = {}
         self._lock = threading.Lock()
 
@@ -254,7 +261,11 @@ class SimdScorer:
             try:
                 targets = self._database.targets(block, first, last)
                 layout = self._choose_layout(targets.lengths, 3 << bits >> 2, width)
-                pack_future.set_result(_lay_out(targets, np.arange(last - first), layout))
+                everything = np.arange(last - first)
+                packed = _lay_out(targets, everything, layout, self._buffers.take)
+                self._buffers.take_back(packed)
+                pack_future.set_result(packed)
+                del packed
             except BaseException as error:
                 with self._lock:
                     del self._packs[key]
@@ -541,10 +552,40 @@ def _find_alone(lengths: NDArray[np.int64], rows: int, lanes: int, bits: int) ->
     return least, best
 
 
-def _lay_out(block: Block, targets: NDArray[np.int64], layout: Layout) -> Pack:
+def _lay_out(
+    block: Block,
+    targets: NDArray[np.int64],
+    layout: Layout,
+    allocate: Callable[[int], NDArray[np.uint8]] = allocate_bytes,
+) -> Pack:
     """Return targets, by descending length, in some layout."""
     lanes, alone, long_targets = layout
-    return pack(block, targets, lanes, alone=alone, long_targets=long_targets)
+    return pack(block, targets, lanes, alone=alone, long_targets=long_targets, allocate=allocate)
+
+
+class _Buffers:
+    """Memory of packs that are gone, for those to come: the system clears each new page.
+
+    A queue needs no lock, which a pack that ends while its thread holds it would wait for.
+    """
+
+    def __init__(self) -> None:
+        self._spare: deque[NDArray[np.uint8]] = deque(maxlen=MAX_SPARE)
+
+    def take(self, size: int) -> NDArray[np.uint8]:
+        """Return an array of so many bytes; a spare one that is up to twice as long, if any."""
+        with suppress(IndexError):  # another thread may have taken the last
+            while self._spare:
+                buffer = self._spare.popleft()
+                if size <= len(buffer) <= 2 * size:
+                    return buffer[:size]
+        return np.empty(size, np.uint8)
+
+    def take_back(self, packed: Pack) -> None:
+        """Keep the memory of a pack when nobody uses the pack any more."""
+        codes = packed.codes
+        buffer = codes if codes.base is None else codes.base
+        weakref.finalize(packed, self._spare.append, buffer).atexit = False
 
 
 def count_target_lanes(packed: Pack, score_width: ScoreWidth) -> int:

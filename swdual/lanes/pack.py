@@ -7,7 +7,7 @@ target a lane, and beside a long target the others line up.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -120,6 +120,17 @@ def count_columns(
     return np.asarray(np.minimum(widths * COLUMNS * lanes, alone).sum(axis=-1))
 
 
+def allocate_bytes(size: int) -> NDArray[np.uint8]:
+    """Return a new array of so many bytes.
+
+    Parameters
+    ----------
+    size
+        Its length.
+    """
+    return np.empty(size, np.uint8)
+
+
 def pack(
     block: Block,
     targets: NDArray[np.int64],
@@ -127,6 +138,7 @@ def pack(
     *,
     alone: int = 0,
     long_targets: bool = True,
+    allocate: Callable[[int], NDArray[np.uint8]] = allocate_bytes,
 ) -> Pack:
     """Lay targets of a block into lanes.
 
@@ -144,6 +156,8 @@ def pack(
     long_targets
         Whether to lay out large batches, too, that leave nearly all lanes idle. Otherwise they have
         no columns, and the intra-sequence kernel scores their targets.
+    allocate
+        Returns an array for so many codes; its content does not matter.
 
     Raises
     ------
@@ -169,7 +183,8 @@ def pack(
             f"a target of {int(lengths[0])} residues is too long for {lanes} lanes beside each "
             "other; split it into overlapping pieces"
         )
-    codes = np.full(size, PAD, np.uint8)
+    codes = allocate(size)
+    codes.fill(PAD)
     laid = widths[batch] > 0
     _interleave(
         block.residues,

@@ -333,7 +333,8 @@ def _memory(needs: Needs, part: float) -> Memory:
     if any(isinstance(scorer, CachingScorer) for scorer in needs.scorers):
         width = max(scorer.width for scorer in needs.scorers)
         laid = max_range_cost + min(2 * width * longest, 32 * max_range_cost)
-        ranges = min(size(pool * laid, max(KEPT_BYTES, pool * laid)), needs.cost + laid)
+        kept = KEPT_BYTES if count > 1 else 0  # a single query meets each range once
+        ranges = min(size(pool * laid, max(kept, pool * laid)), needs.cost + laid)
     counts = _histogram_bytes() * (batch_queries + 2 * pool) if needs.fitted else 0
     input_order = 8 * len(database) if needs.traced else 0
     held = database.held_bytes

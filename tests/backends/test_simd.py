@@ -419,3 +419,24 @@ def test_the_layout_follows_the_length_of_the_query():
         found = scorer(query, 0, 0, len(targets), lambda cells: None)
         assert found.tolist() == reference(query, 0, 0, len(targets), lambda cells: None).tolist()
     assert len(scorer._packs) == 4
+
+
+def test_memory_of_packs_that_are_gone_is_used_again_and_never_while_they_are_read():
+    """Ranges in turn, with nothing kept; one pack is held meanwhile, as by another thread."""
+    rng = np.random.default_rng(12)
+    targets = [rng.integers(0, 20, 50, np.uint8).tobytes() for _ in range(8 * LANES)]
+    scorer = simd.SimdScorer(database_of(targets), usual_scheme(), LANES)
+    scorer.set_cache_bytes(0)
+    query, width = targets[3], scorer.score_widths[0]
+    expected = scorer(query, 0, 0, len(targets), lambda cells: None)
+    held = scorer._pack(0, 0, LANES, width, len(query))
+    content = held.codes.copy()
+    addresses = set()
+    for first in [*range(LANES, 8 * LANES, LANES)] * 3:
+        found = scorer(query, 0, first, first + LANES, lambda cells: None)
+        assert found.tolist() == expected[first : first + LANES].tolist()
+        (last,) = [*scorer._packs.values()][-1:]
+        addresses.add(last.result().codes.ctypes.data)
+        assert held.codes.ctypes.data not in addresses
+    assert len(addresses) <= 3
+    assert held.codes.tolist() == content.tolist()
