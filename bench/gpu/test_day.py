@@ -169,14 +169,14 @@ def test_a_step_ends_at_its_limit_and_the_log_is_written_after_each(tmp_path):
 
 def test_no_step_exceeds_the_budget_and_none_begins_in_its_last_seconds(tmp_path, python):
     _, steps, _ = day(
-        tmp_path, f"bash {FOLDER}/one.sh", PYTHON=python, TESTS="18 passed", CODE="0", BUDGET="100"
+        tmp_path, f"bash {FOLDER}/one.sh", PYTHON=python, TESTS="18 passed", CODE="0", BUDGET="90"
     )
     limits = [int(limit) for *_, limit in steps.values()]
     assert limits[:2] == [10, 20]
-    assert 80 < limits[2] <= 100  # not 120
+    assert 70 < limits[2] <= 90  # not 100
     done, steps, _ = day(tmp_path, f"bash {FOLDER}/three.sh", PYTHON=python, BUDGET="9")
     assert [*steps.values()] == [["left out", "0", "0"]] * 8
-    assert "=== large: left out, 9 s are left" in done.stdout
+    assert re.search(r"^=== large: left out, \d s are left$", done.stdout, re.MULTILINE)
 
 
 @pytest.mark.parametrize("script", STEPS)

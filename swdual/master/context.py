@@ -350,7 +350,8 @@ class SearchContext:
             return self.cutoffs[key]
         blocks = self.database.manifest.blocks
         shortest, longest = min(x.shortest for x in blocks), self.database.manifest.longest
-        lengths = np.unique(np.geomspace(shortest, longest, CUTOFF_LENGTHS).astype(np.int64))
+        lengths = np.geomspace(shortest, longest, CUTOFF_LENGTHS).astype(np.int64)
+        lengths = lengths[np.diff(lengths, prepend=0) > 0]  # `unique` loads masked arrays
         limit = take_log(evalue) + CUTOFF_MARGIN
 
         def passes(scores: NDArray[np.int64]) -> NDArray[np.bool_]:

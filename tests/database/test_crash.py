@@ -267,14 +267,14 @@ def test_scores_of_a_file_that_changed_meanwhile_are_not_accepted(here, database
     import swdual
     from swdual.backends import simd
 
-    score = simd.SimdScorer.__call__
+    best = simd.SimdScorer.best
 
     def disturbed(self, *arguments):
-        scores = score(self, *arguments)
+        found = best(self, *arguments)
         os.truncate("x.db", 4096)
-        return scores
+        return found
 
-    monkeypatch.setattr(simd.SimdScorer, "__call__", disturbed)
+    monkeypatch.setattr(simd.SimdScorer, "best", disturbed)
     with Database.open("x.db") as opened, pytest.raises(DatabaseError, match="was truncated"):
         swdual.search("MKVLAW", opened, threads=1)
 

@@ -128,21 +128,21 @@ def test_a_run_tells_how_to_repeat_a_difference():
 
 
 def test_a_search_of_wrong_scores_is_noticed(monkeypatch):
-    """Those of the longest target of a range are one too high."""
+    """The highest of each range are one too high."""
     monkeypatch.setattr(searches, "EVERY", 1)
-    honest = simd.SimdScorer.__call__
+    honest = simd.SimdScorer.best
 
     def off_by_one(self, *arguments):
-        scores = honest(self, *arguments)
-        scores[0] += 1
-        return scores
+        scores, places = honest(self, *arguments)
+        scores[:1] += 1
+        return scores, places
 
     drawn = draw(SEED, 3, SIZE)
     options = {
         **searches.drawn_options(np.random.default_rng(SEED), drawn.scheme),
         **{"max_target_seqs": 0, "stats": "none", "align": False},
     }
-    monkeypatch.setattr(simd.SimdScorer, "__call__", off_by_one)
+    monkeypatch.setattr(simd.SimdScorer, "best", off_by_one)
     monkeypatch.setattr(searches, "drawn_options", lambda *_: options)
     (whole,) = searches.check(drawn, (SEED, 3, 2), SIZE)
     assert whole.part == "whole searches"

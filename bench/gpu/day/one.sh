@@ -8,7 +8,7 @@ step 10 gpu 3 nvidia-smi --format=csv,noheader \
     --query-gpu=name,driver_version,clocks.max.sm,clocks.max.mem,power.limit
 step 20 info 20 "$PYTHON" -m swdual info --system || stop "swdual does not start"
 
-step 120 tests 12 "$PYTHON" -m pytest -n0 -q -x -m gpu tests/backends/cuda/test_gpu.py \
+step 100 tests 12 "$PYTHON" -m pytest -n0 -q -x -m gpu tests/backends/cuda/test_gpu.py \
     --durations=5 -p no:cacheprovider -o filterwarnings=default
 code=$?
 if [ $code != 0 ] || ! grep -q ' passed' "$log/tests.txt" || grep -q ' skipped' "$log/tests.txt"; then
@@ -27,7 +27,7 @@ head -n 16 "$work/data/nucleotides.fasta" > "$work/data/genes.fasta"
 same() {
     local device
     for device in cpu cuda:0; do
-        step 15 "$1_$device" 1 "$PYTHON" -m swdual search "$2" "$3" --device "$device" -f 6 \
+        step 20 "$1_$device" 1 "$PYTHON" -m swdual search "$2" "$3" --device "$device" -f 6 \
             -o "$work/data/$1.$device" --force || {
             stop "the search fails"
             return

@@ -257,7 +257,7 @@ def test_gpus_of_one_model_are_calibrated_once(run, cards, files, monkeypatch, t
     assert run(*search, "--device", "cuda", "--gpu-memory-limit", "8M").code == 0
     assert len(calibrated) == 1
     (rates,) = json.loads((tmp_path / "rates.json").read_text()).values()
-    assert [*rates] == ["cuda stand-in among 2 cuda stand-in"]
+    assert [*rates] == ["cuda stand-in among 2 cuda stand-in with bounds"]
     monkeypatch.setattr(cuda, "find_model", lambda number: f"stand-in {number}")
     assert run(*search, "--device", "cuda").code == 0
     assert len(calibrated) == 3
