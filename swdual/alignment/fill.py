@@ -20,8 +20,8 @@ from swdual.alignment.pairs import Around, Pairs, find_residues
 from swdual.alignment.tracebacks import COLUMNS
 from swdual.backend import Progress
 from swdual.backends._striped import StripedQuery, target_kernel
-from swdual.backends.simd import count_alone, find_sparse
 from swdual.errors import EngineError
+from swdual.lanes.layout import count_alone, find_sparse
 from swdual.lanes.pack import Pack, pack
 from swdual.lanes.registers import COLUMNS as GROUP_COLUMNS
 from swdual.lanes.score_widths import ScoreWidth, allocate_aligned

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import math
 import os
 import threading
-import weakref
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +15,17 @@ from numpy.typing import NDArray
 from swdual.backend import KEPT_BYTES, TOO_LARGE, Progress, ScoreCutoffs
 from swdual.backends._gotoh import score_kernel
 from swdual.backends._striped import StripedQuery, target_kernel
-from swdual.database.database import Block, Database
+from swdual.database.database import Database
 from swdual.errors import EngineError
-from swdual.lanes.pack import Pack, allocate_bytes, count_columns, make_block, pack
+from swdual.lanes.layout import (
+    MANY_BATCHES,
+    BufferPool,
+    LaneLayout,
+    choose_layout,
+    find_sparse,
+    lay_out,
+)
+from swdual.lanes.pack import Pack, make_block
 from swdual.lanes.registers import COLUMNS, instruction_set, register_bytes, register_count
 from swdual.lanes.score_widths import (
     FRAMESHIFT,
@@ -61,24 +64,8 @@ MAX_BOUND_SAMPLE, MAX_LEFT = 4, 0.35
 be left then.
 """
 
-MANY_BATCHES = 32
-"""Batches beyond which a few lanes that idle beside the longest targets do not matter."""
-
-MAX_SPARE = 8
-"""Arrays of packs that are gone: at most one a worker, as each makes its next."""
-
-GIVEN_UP = 1.3
-"""Cost, relative to the least so far, at which scoring more targets one by one is not tried."""
-
-SWITCH = "SWDUAL_BOUNDS"
+VARIABLE = "SWDUAL_BOUNDS"
 """The environment variable that is 0 where all scores are computed exactly, to compare."""
-
-TWO_REGISTERS = 1.8
-TARGET_COLUMN, TARGET_VECTOR = 40.0, 1.5
-"""Time of two registers of cells, and where one target is scored, of a column and of each vector.
-
-All in units of one register of cells by itself: on a 2-core EPYC (Zen 5) 0.78 ns.
-"""
 
 
 def bind(database: Database, scheme: ScoringScheme, lanes: int | None = None) -> SimdScorer:
@@ -134,7 +121,7 @@ class SimdScorer:
         self._scheme = scheme
         self._profile: tuple[NDArray[np.int32], list[ScoreWidth]] | None = None
         self._kept_bytes = KEPT_BYTES
-        self._buffers = _Buffers()
+        self._buffers = BufferPool()
         self._packs: dict[tuple[int, int, int, int], Future[Pack]] = {}
         self._lock = threading.Lock()
 
@@ -228,7 +215,7 @@ class SimdScorer:
                 return
             targets = self._database.targets(*target_range)
             layout = self._choose_layout(targets.lengths[left], len(query), score_width)
-            again = _lay_out(targets, left, layout)
+            again = lay_out(targets, left, layout)
             self._database.release()
             scores[left] = self._score(query, again, score_width, lambda cells: progress(0))
         if scores.min(initial=0) < 0:
@@ -262,7 +249,7 @@ class SimdScorer:
                 targets = self._database.targets(block, first, last)
                 layout = self._choose_layout(targets.lengths, 3 << bits >> 2, width)
                 everything = np.arange(last - first)
-                packed = _lay_out(targets, everything, layout, self._buffers.take)
+                packed = lay_out(targets, everything, layout, self._buffers.take)
                 self._buffers.take_back(packed)
                 pack_future.set_result(packed)
                 del packed
@@ -274,7 +261,9 @@ class SimdScorer:
             self._database.release()
         return pack_future.result()
 
-    def _choose_layout(self, lengths: NDArray[np.integer], rows: int, width: ScoreWidth) -> Layout:
+    def _choose_layout(
+        self, lengths: NDArray[np.integer], rows: int, width: ScoreWidth
+    ) -> LaneLayout:
         """Return how targets are laid out: see `choose_layout`."""
         return choose_layout(lengths, rows, width)
 
@@ -310,22 +299,6 @@ class SimdScorer:
     def _sparse(self, packed: Pack, bits: int, rows: int) -> NDArray[np.bool_]:
         """Return which batches have so few targets that each is sooner scored by itself."""
         return find_sparse(packed, bits, rows)
-
-
-def find_sparse(packed: Pack, bits: int, rows: int) -> NDArray[np.bool_]:
-    """Return which batches have so few targets that each is sooner scored by itself.
-
-    Parameters
-    ----------
-    packed
-        The batches.
-    bits
-        Bits of a score.
-    rows
-        Residues of the query.
-    """
-    together, alone = _costs(packed, bits, rows)
-    return alone < together
 
 
 def score_pack(
@@ -397,7 +370,7 @@ def bound_pack(
     bound, together = find_bound(score_width), np.flatnonzero(~sparse)
     work = packed.residues * len(query) * score_width.bits // 8
     is_small = work < MIN_BOUND_BYTES or len(together) < MIN_BOUND_BATCHES
-    pointless = cutoffs.max(initial=0) <= score_width.first_gap or os.environ.get(SWITCH) == "0"
+    pointless = cutoffs.max(initial=0) <= score_width.first_gap or os.environ.get(VARIABLE) == "0"
     if bound is None or is_small or pointless:
         return None
     numbers = np.arange(len(packed.lengths)) if numbers is None else numbers
@@ -457,12 +430,12 @@ def score_targets(
     block = make_block([targets[k] for k in order.tolist()])
     scores = np.where((lengths > 0) & (len(query) > 0), -1, 0)
 
-    def lay_out(width: ScoreWidth) -> tuple[NDArray[np.int64], Pack, NDArray[np.bool_]]:
+    def lay_out_left(width: ScoreWidth) -> tuple[NDArray[np.int64], Pack, NDArray[np.bool_]]:
         """Return the numbers of the targets that are left, these targets, and what is sparse."""
         progress(0)
         left = np.flatnonzero(scores[order] < 0)
         numbers = order[left]
-        packed = _lay_out(block, left, choose_layout(lengths[numbers], len(query), width))
+        packed = lay_out(block, left, choose_layout(lengths[numbers], len(query), width))
         return numbers, packed, find_sparse(packed, width.bits, len(query))
 
     def report(_: int) -> None:
@@ -471,7 +444,7 @@ def score_targets(
     for width in widths:
         if (scores >= 0).all():
             break
-        numbers, packed, sparse = lay_out(width)
+        numbers, packed, sparse = lay_out_left(width)
         if cutoffs is not None:
             asked, cutoffs = cutoffs[numbers], None
             bounds = bound_pack(query, packed, width, sparse, asked, report, numbers)
@@ -479,144 +452,14 @@ def score_targets(
                 scores[numbers] = bounds
                 if (bounds >= 0).all():
                     break
-                numbers, packed, sparse = lay_out(width)
+                numbers, packed, sparse = lay_out_left(width)
         scores[numbers] = score_pack(query, packed, width, sparse, report, numbers)
     return scores
-
-
-class Layout(NamedTuple):
-    """How targets are laid out: see `pack`."""
-
-    lanes: int
-    alone: int
-    long_targets: bool = False
-
-
-def choose_layout(lengths: NDArray[np.integer], rows: int, width: ScoreWidth) -> Layout:
-    """Return the lanes for some targets, and how many of them are scored one by one.
-
-    Beside the longest targets lanes idle, and with few targets more lanes do. Half as many lanes
-    are tried where these fill a register.
-
-    Parameters
-    ----------
-    lengths
-        (targets,) residues, descending.
-    rows
-        Residues of the query.
-    width
-        The numbers.
-    """
-    if width.source == FRAMESHIFT:
-        return Layout(width.lanes, 0, long_targets=True)  # none is scored by itself
-    if width.is_profile_per_target:
-        return Layout(width.lanes, len(lengths))
-    if len(lengths) > MANY_BATCHES * width.lanes:
-        return Layout(width.lanes, 0)
-    whole, bits = lengths.astype(np.int64), width.bits
-    fills_two = width.lanes * bits // 8 > register_bytes()
-    choices = (width.lanes, width.lanes // 2)[: 1 + fills_two]
-    costs = [(*_find_alone(whole, rows, lanes, bits), lanes) for lanes in choices]
-    _, alone, lanes = min(costs, key=lambda cost: cost[0])
-    return Layout(lanes, alone)
-
-
-def count_alone(lengths: NDArray[np.int64], rows: int, width: ScoreWidth) -> int:
-    """Return how many of the longest targets to score one by one, as lanes idle beside them.
-
-    Parameters
-    ----------
-    lengths
-        (targets,) residues, descending.
-    rows
-        Residues of the query.
-    width
-        The numbers.
-    """
-    return _find_alone(lengths, rows, width.lanes, width.bits)[1]
-
-
-def _find_alone(lengths: NDArray[np.int64], rows: int, lanes: int, bits: int) -> tuple[float, int]:
-    """Return the least cost of some targets, and how many are scored one by one then."""
-    column, residue = estimate_costs(rows, lanes, bits)
-    least, best = math.inf, 0
-    alone = 0
-    while alone <= len(lengths):
-        together = float(count_columns(lengths[alone:], lanes, residue / column))
-        cost = residue * float(lengths[:alone].sum()) + column * together
-        if cost < least:
-            least, best = cost, alone
-        elif cost > GIVEN_UP * least:
-            break
-        alone = max(1, 2 * alone)
-    return least, best
-
-
-def _lay_out(
-    block: Block,
-    targets: NDArray[np.int64],
-    layout: Layout,
-    allocate: Callable[[int], NDArray[np.uint8]] = allocate_bytes,
-) -> Pack:
-    """Return targets, by descending length, in some layout."""
-    lanes, alone, long_targets = layout
-    return pack(block, targets, lanes, alone=alone, long_targets=long_targets, allocate=allocate)
-
-
-class _Buffers:
-    """Memory of packs that are gone, for those to come: the system clears each new page.
-
-    A queue needs no lock, which a pack that ends while its thread holds it would wait for.
-    """
-
-    def __init__(self) -> None:
-        self._spare: deque[NDArray[np.uint8]] = deque(maxlen=MAX_SPARE)
-
-    def take(self, size: int) -> NDArray[np.uint8]:
-        """Return an array of so many bytes; a spare one that is up to twice as long, if any."""
-        with suppress(IndexError):  # another thread may have taken the last
-            while self._spare:
-                buffer = self._spare.popleft()
-                if size <= len(buffer) <= 2 * size:
-                    return buffer[:size]
-        return np.empty(size, np.uint8)
-
-    def take_back(self, packed: Pack) -> None:
-        """Keep the memory of a pack when nobody uses the pack any more."""
-        codes = packed.codes
-        buffer = codes if codes.base is None else codes.base
-        weakref.finalize(packed, self._spare.append, buffer).atexit = False
 
 
 def count_target_lanes(packed: Pack, score_width: ScoreWidth) -> int:
     """Return the numbers in a vector where one target is scored: one register's full at most."""
     return min(packed.lanes, register_bytes() * 8 // score_width.bits)
-
-
-def _costs(packed: Pack, bits: int, rows: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the cost of each batch side by side, and one by one (see `TARGET_COLUMN`)."""
-    column, residue = estimate_costs(rows, packed.lanes, bits)
-    columns = np.diff(packed.batch_starts).astype(np.float64) * COLUMNS * packed.lanes
-    columns[columns == 0] = np.inf
-    return columns * column, packed.batch_residues.astype(np.float64) * residue
-
-
-def estimate_costs(rows: int, lanes: int, bits: int) -> tuple[float, float]:
-    """Return the costs of a column of one lane, and of a residue of a target scored by itself.
-
-    Parameters
-    ----------
-    rows
-        Residues of the query.
-    lanes
-        Lanes where targets are scored side by side.
-    bits
-        Bits of a score.
-    """
-    registers = lanes * bits / 8 / register_bytes()
-    cells = 1.0 if registers <= 1 else TWO_REGISTERS * registers / 2
-    vectors = -(-rows // min(lanes, register_bytes() * 8 // bits))
-    return rows * cells / lanes, TARGET_COLUMN + TARGET_VECTOR * vectors
 
 
 def _score_batches(

@@ -6,6 +6,8 @@
     Numbers of 8, 16 and 32 bits.
 ``pack``
     Targets laid into lanes.
+``layout``
+    How many lanes, and which targets are scored one by one.
 ``cell``
     The recurrence.
 ``bound``

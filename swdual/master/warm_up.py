@@ -64,7 +64,7 @@ def _call(job: Job) -> None:
 
 
 def compile_scores() -> None:
-    """Compile what scores targets, many side by side or a single one, in 8 bits and 16; and bounds.
+    """Compile what scores targets: many side by side, few in half the lanes, one; and bounds.
 
     Short queries are scored without `swdual.lanes.score_widths.Offsets`.
     """
@@ -75,7 +75,7 @@ def compile_scores() -> None:
     batch = batch_of(Sequence(str(k), codes) for k, codes in enumerate(targets))
     scorer = bind(Database.from_batches([batch], PROTEIN, ""), scheme)
     for part in (query, query[: RESIDUES[8]]):
-        for last in (1, len(targets)):
+        for last in (1, register_bytes(), len(targets)):
             scorer(part, 0, 0, last, lambda _: None)
     scorer.best(query, 0, 0, len(targets), ScoreCutoffs.of(MAX_SCORE), lambda _: None)
 

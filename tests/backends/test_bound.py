@@ -269,7 +269,7 @@ def test_a_variable_of_the_environment_turns_bounds_off(monkeypatch):
     database = Database.from_batches([batch], PROTEIN, "test")
     found = []
     for value in ("1", "0"):
-        monkeypatch.setenv(simd.SWITCH, value)
+        monkeypatch.setenv(simd.VARIABLE, value)
         scorer = simd.bind(database, ScoringScheme(matrices.load("BLOSUM62")), 32)
         scores, places = scorer.best(query, 0, 0, 302, ScoreCutoffs.of(90), ignore)
         found.append((scores.tolist(), places.tolist()))

@@ -9,6 +9,7 @@ from oracles.smith_waterman import local_score_gotoh
 from swdual.backends import simd
 from swdual.database.database import Database
 from swdual.errors import EngineError
+from swdual.lanes.layout import MANY_BATCHES
 from swdual.lanes.pack import pack
 from swdual.lanes.registers import register_bytes
 from swdual.sequences import matrices
@@ -37,7 +38,7 @@ def kernels(request, monkeypatch):
 
 def together(lengths, rows, width):
     """Lay out all targets in all lanes."""
-    return simd.Layout(width.lanes, 0)
+    return simd.LaneLayout(width.lanes, 0)
 
 
 def batches(packed):
@@ -395,7 +396,7 @@ def layout_of(lengths, rows, lanes, scheme=None):
 def test_few_targets_are_laid_out_in_the_lanes_that_they_fill():
     """The longest by themselves, beside which lanes idle; half of two registers' lanes."""
     full = 2 * register_bytes()
-    many = [300] * (full * (simd.MANY_BATCHES + 1))
+    many = [300] * (full * (MANY_BATCHES + 1))
     assert layout_of(many, 300, full)[:2] == (full, 0)
     assert layout_of([300] * full, 300, full)[:2] == (full, 0)
     assert layout_of([300] * (full // 2), 300, full)[:2] == (full // 2, 0)

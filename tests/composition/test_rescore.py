@@ -14,6 +14,7 @@ from swdual.composition.adjust import adjust
 from swdual.composition.rescore import rescore
 from swdual.composition.tables import SCALE, find_tables
 from swdual.errors import EngineError
+from swdual.lanes.layout import count_alone
 from swdual.lanes.score_widths import score_widths_per_target
 from swdual.sequences.alphabet import CODES, PAD, PROTEIN
 from swdual.sequences.scoring import MAX_GAP_COST
@@ -64,7 +65,7 @@ def test_scores_are_the_oracles(seed, way, lanes, gap_penalties, monkeypatch):
             lambda packed, *_: np.full(len(packed.batch_starts) - 1, alone[way]),
         )
         monkeypatch.setattr(
-            simd, "choose_layout", lambda _, rows, width: simd.Layout(width.lanes, 0)
+            simd, "choose_layout", lambda _, rows, width: simd.LaneLayout(width.lanes, 0)
         )
     rng = np.random.default_rng([seed, lanes])
     for rows in (1, lanes // 2 - 1, lanes // 2, lanes // 2 + 1, 70):
@@ -145,7 +146,9 @@ def scored(monkeypatch):
         return score_pack(query, packed, width, *others)
 
     monkeypatch.setattr(simd, "score_pack", call)
-    monkeypatch.setattr(simd, "choose_layout", lambda _, rows, width: simd.Layout(width.lanes, 0))
+    monkeypatch.setattr(
+        simd, "choose_layout", lambda _, rows, width: simd.LaneLayout(width.lanes, 0)
+    )
     return calls
 
 
@@ -192,8 +195,8 @@ def test_the_longest_targets_are_scored_one_by_one(rows):
         letters, letters, np.ones((1, CODES, CODES), np.int32), *PLAIN, 64
     )[0]
     long_ones, short_ones = [30_000, 29_000], [400] * (12 * width.lanes)
-    assert simd.count_alone(np.array(long_ones + short_ones), rows, width) == 2
-    assert simd.count_alone(np.array(short_ones), rows, width) == 0
+    assert count_alone(np.array(long_ones + short_ones), rows, width) == 2
+    assert count_alone(np.array(short_ones), rows, width) == 0
 
 
 COSTS = [31_900, 32_150, 32_267, 32_268, 32_269, 32_350, 32_767, 32_768, 40_000]

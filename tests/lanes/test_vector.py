@@ -55,7 +55,7 @@ database = Database.from_batches([batch_of(targets)], PROTEIN, "test")
 ordinals = database.block(0).ordinals.astype(int)
 scores, bounds, widths = {}, {}, {}
 simd.MIN_BOUND_BYTES, simd.MIN_BOUND_BATCHES, simd.MAX_LEFT = 0, 1, 1.0
-simd.choose_layout = lambda lengths, rows, width: simd.Layout(width.lanes, 0)
+simd.choose_layout = lambda lengths, rows, width: simd.LaneLayout(width.lanes, 0)
 for name, scheme in case["schemes"].items():
     matrix = np.array(scheme["matrix"], np.int16)
     matrix = matrices.SubstitutionMatrix("test", PROTEIN, matrix)

@@ -17,7 +17,7 @@ class Together(simd.SimdScorer):
     """Scores all targets side by side, however many lanes idle."""
 
     def _choose_layout(self, lengths, rows, width):
-        return simd.Layout(width.lanes, 0)
+        return simd.LaneLayout(width.lanes, 0)
 
     def _sparse(self, packed, bits, rows):
         return np.zeros(len(packed.batch_residues), bool)
