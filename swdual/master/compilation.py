@@ -44,9 +44,9 @@ class KernelSet(NamedTuple):
 
 
 COMMON = KernelSet(
-    10,
+    12,
     ("lanes/pack.py", "backends/_gotoh.py", "backends/_striped.py"),
-    (("compile_scores",), ("compile_plans",)),
+    (("compile_scores",), ("compile_bounds",), ("compile_plans",)),
 )
 """What every search uses."""
 
@@ -58,7 +58,7 @@ PLAIN = KernelSet(
 """What searches without composition-based statistics use besides."""
 
 COMPOSITION = KernelSet(
-    13,
+    14,
     (
         "backends/_gotoh.py",
         "backends/_striped.py",

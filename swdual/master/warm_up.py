@@ -14,15 +14,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.tracer import Tracer
-from swdual.backend import MAX_SCORE, ScoreCutoffs
 from swdual.backends.simd import bind, score_pack
 from swdual.composition.adjust import adjust
 from swdual.composition.adjuster import Adjuster
 from swdual.composition.tables import SCALE, find_tables
 from swdual.database.database import Database
 from swdual.lanes.pack import make_block, pack
-from swdual.lanes.registers import register_bytes
-from swdual.lanes.score_widths import find_bound, score_widths_per_target
+from swdual.lanes.registers import register_bytes, register_count
+from swdual.lanes.score_widths import (
+    find_bound,
+    number_rows,
+    score_widths,
+    score_widths_per_target,
+)
 from swdual.masking.seg import find_low_complexity
 from swdual.master.compilation import Job
 from swdual.options import SearchOptions
@@ -64,7 +68,7 @@ def _call(job: Job) -> None:
 
 
 def compile_scores() -> None:
-    """Compile what scores targets: many side by side, few in half the lanes, one; and bounds.
+    """Compile what scores targets: many side by side, few in half the lanes, or a single one.
 
     Short queries are scored without `swdual.lanes.score_widths.Offsets`.
     """
@@ -77,7 +81,18 @@ def compile_scores() -> None:
     for part in (query, query[: RESIDUES[8]]):
         for last in (1, register_bytes(), len(targets)):
             scorer(part, 0, 0, last, lambda _: None)
-    scorer.best(query, 0, 0, len(targets), ScoreCutoffs.of(MAX_SCORE), lambda _: None)
+
+
+def compile_bounds() -> None:
+    """Compile what computes upper bounds of the scores of many targets."""
+    query, stranger = _random_codes(RESIDUES[16]), _random_codes(RESIDUES[16], seed=2)
+    numbers = score_widths(
+        ScoringScheme(matrices.load("BLOSUM62")), register_bytes() * register_count() // 16
+    )[0]
+    bound = find_bound(numbers)
+    assert bound is not None
+    packed = pack(make_block([stranger]), np.zeros(1, np.int64), bound.lanes)
+    score_pack(number_rows(query), packed, bound, np.zeros(1, np.bool_), lambda _: None)
 
 
 def compile_plans() -> None:
