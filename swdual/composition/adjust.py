@@ -15,10 +15,20 @@ from numpy.typing import NDArray
 
 from swdual.composition.choice import is_scaled_in_mode_2
 from swdual.composition.logarithm import take_logarithms
-from swdual.composition.optimize import PAIRS, WORK_SIZE, optimize_joint
+from swdual.composition.optimize import (
+    LANES,
+    PAIRS,
+    RUNNING,
+    WORK_SIZE,
+    find_residuals,
+    find_state,
+    place_pair,
+    step,
+)
 from swdual.composition.regions import list_whole
 from swdual.composition.sequences import join_targets
 from swdual.composition.tables import AMINO_ACIDS, SCALE, CompositionTables
+from swdual.lanes.score_widths import allocate_aligned
 from swdual.runtime.native import native
 from swdual.sequences.alphabet import CODES, PROTEIN
 
@@ -47,11 +57,18 @@ PSEUDOCOUNTS = 20
 MAX_STEPS = 100
 """Newton steps to the scale of a matrix; some ten are needed."""
 
-# Where each array begins in the work space, behind that of `optimize_joint`.
+# Where each array begins in the work space, behind that of Newton's method. Each lane has its pair:
+# which target, steps so far, and the frequencies of the two sequences.
 RATIOS = WORK_SIZE
 SPARE = RATIOS + PAIRED * PAIRED
-QUERY, TARGET, ROWS, COLUMNS, LOGS = range(SPARE + PAIRED * PAIRED, SPARE + 1024, CODES)[:5]
-HISTOGRAM = LOGS + CODES
+LOG_JOINT = SPARE + PAIRED * PAIRED
+QUERY, TARGET, LOGS, ROWS = range(LOG_JOINT + PAIRS, LOG_JOINT + PAIRS + 4 * CODES, CODES)
+COLUMNS = ROWS + LANES * CODES
+TARGETS, STEPS = range(COLUMNS + LANES * CODES, COLUMNS + LANES * CODES + 2 * LANES, LANES)
+HISTOGRAM = STEPS + LANES
+
+IDLE = -1
+"""The target of a lane that has none."""
 
 
 class AdjustedMatrices(NamedTuple):
@@ -104,7 +121,7 @@ def adjust(
     )
     low = int(tables.start[:AMINO_ACIDS, :AMINO_ACIDS].min())
     high = int(tables.start[:AMINO_ACIDS, :AMINO_ACIDS].max())
-    work = np.zeros(HISTOGRAM + high - low + 1)
+    work = allocate_aligned(8 * (HISTOGRAM + high - low + 1), np.dtype(np.int8)).view(np.float64)
     adjust_matrices(
         np.frombuffer(query, np.uint8),
         residues,
@@ -340,69 +357,147 @@ def adjust_matrices(
         Receive the results: see `AdjustedMatrices`.
     """
     query_fractions, target_fractions = work[QUERY : QUERY + CODES], work[TARGET : TARGET + CODES]
-    rows, columns = work[ROWS : ROWS + CODES], work[COLUMNS : COLUMNS + CODES]
     logs = work[LOGS : LOGS + CODES]
     size = PAIRED * PAIRED
     spare, spare_bits = work[SPARE : SPARE + size], bits[SPARE : SPARE + size]
-    extended = work[RATIOS : RATIOS + size]
+    log_joint = work[LOG_JOINT : LOG_JOINT + PAIRS]
+    take_logarithms(joint, spare, spare_bits, log_joint)
+    for lane in range(LANES):
+        bits[TARGETS + lane] = IDLE
+        place_pair(lane, joint, background, background, work, bits)
+    query_counted = running = target = 0
+    counted_first = counted_last = -1
+    while target < len(starts) or running > 0:
+        # The next target, if a lane is idle. One whose matrix is scaled needs none.
+        if target < len(starts) and running < LANES:
+            first, last, query_length = regions[target, :3]
+            if first != counted_first or last != counted_last:
+                query_counted = count_letters(query[first:last], query_fractions)
+                counted_first, counted_last = first, last
+            begin, end, target_length = regions[target, 3:]
+            codes = residues[starts[target] + begin : starts[target] + end]
+            counted = count_letters(codes, target_fractions)
+            ratios[target] = 1.0
+            for i in range(CODES):
+                for j in range(CODES):
+                    matrices[target, i, j] = start[i, j]
+            if query_counted == 0 or counted == 0:
+                kinds[target] = UNADJUSTED
+            elif mode == SCALING or (
+                mode == 2
+                and is_scaled_in_mode_2(
+                    query_fractions,
+                    query_length,
+                    target_fractions,
+                    target_length,
+                    background,
+                    spare,
+                    spare_bits,
+                    logs,
+                )
+            ):
+                kinds[target] = SCALED
+                ratios[target] = scale_matrix(
+                    scores, start, lambda_, bounds, work, bits, matrices[target]
+                )
+            else:
+                lane = 0
+                while bits[TARGETS + lane] != IDLE:
+                    lane += 1
+                bits[TARGETS + lane] = target
+                bits[STEPS + lane] = 0
+                running += 1
+                at = lane * CODES
+                rows, columns = work[ROWS + at : ROWS + at + CODES], work[COLUMNS + at :]
+                add_pseudocounts(query_fractions, query_counted, background, rows)
+                add_pseudocounts(target_fractions, counted, background, columns)
+                place_pair(lane, joint, rows, columns, work, bits)
+            target += 1
+            continue
+        find_residuals(log_joint, work, bits)
+        for lane in range(LANES):
+            done = bits[TARGETS + lane]
+            if done == IDLE:
+                continue
+            state = find_state(lane, bits[STEPS + lane], work)
+            bits[STEPS + lane] += 1
+            if state == RUNNING:
+                continue
+            bits[TARGETS + lane] = IDLE
+            running -= 1
+            if state >= 0:
+                kinds[done] = OPTIMIZED
+                write_optimized(lane, lambda_, work, bits, matrices[done])
+                continue
+            kinds[done] = SCALED
+            first, last = regions[done, :2]
+            count_letters(query[first:last], query_fractions)
+            counted_first = counted_last = -1
+            begin, end = regions[done, 3:5]
+            codes = residues[starts[done] + begin : starts[done] + end]
+            count_letters(codes, target_fractions)
+            ratios[done] = scale_matrix(scores, start, lambda_, bounds, work, bits, matrices[done])
+        step(work)
+
+
+@native
+def scale_matrix(
+    scores: NDArray[np.float64],
+    start: NDArray[np.int32],
+    lambda_: float,
+    bounds: tuple[int, int],
+    work: NDArray[np.float64],
+    bits: NDArray[np.int64],
+    out: NDArray[np.int32],
+) -> float:
+    """Write the scaled matrix of two sequences; return by what it is scaled.
+
+    Parameters
+    ----------
+    scores, start, lambda_, bounds, work, bits
+        See `adjust_matrices`. The work space has the fractions of the amino acids.
+    out
+        (32, 32) receives the scores but those of ``*``.
+    """
+    query, target = work[QUERY : QUERY + CODES], work[TARGET : TARGET + CODES]
     low, high = bounds
     histogram = work[HISTOGRAM : HISTOGRAM + high - low + 1]
-    query_counted = 0
-    for target in range(len(starts)):
-        first, last, query_length = regions[target, :3]
-        if target == 0 or first != regions[target - 1, 0] or last != regions[target - 1, 1]:
-            query_counted = count_letters(query[first:last], query_fractions)
-            add_pseudocounts(query_fractions, query_counted, background, rows)
-        begin, end, target_length = regions[target, 3:]
-        codes = residues[starts[target] + begin : starts[target] + end]
-        counted = count_letters(codes, target_fractions)
-        kinds[target] = UNADJUSTED
-        ratios[target] = 1.0
-        for i in range(CODES):
-            for j in range(CODES):
-                matrices[target, i, j] = start[i, j]
-        if query_counted == 0 or counted == 0:
-            continue
-        optimised = mode == 3 or (
-            mode == 2
-            and not is_scaled_in_mode_2(
-                query_fractions,
-                query_length,
-                target_fractions,
-                target_length,
-                background,
-                spare,
-                spare_bits,
-                logs,
-            )
-        )
-        if optimised:
-            add_pseudocounts(target_fractions, counted, background, columns)
-            optimised = (
-                optimize_joint(joint, rows[:AMINO_ACIDS], columns[:AMINO_ACIDS], work, bits) >= 0
-            )
-        if optimised:
-            extend_joint(work, rows, columns, extended)
-            take_logarithms(extended, spare, spare_bits, extended)
-            kinds[target] = OPTIMIZED
-            write_matrix(extended, PAIRED, SCALE / lambda_, rows, columns, logs, matrices[target])
-        else:
-            histogram[:] = 0.0
-            for i in range(AMINO_ACIDS):
-                for j in range(AMINO_ACIDS):
-                    histogram[start[i, j] - low] += query_fractions[i] * target_fractions[j]
-            ratio = find_ratio(histogram, low, lambda_ / SCALE, work, bits)
-            kinds[target] = SCALED
-            ratios[target] = ratio
-            write_matrix(
-                scores,
-                LETTERS,
-                ratio,
-                query_fractions,
-                target_fractions,
-                logs,
-                matrices[target],
-            )
+    histogram[:] = 0.0
+    for i in range(AMINO_ACIDS):
+        for j in range(AMINO_ACIDS):
+            histogram[start[i, j] - low] += query[i] * target[j]
+    ratio = find_ratio(histogram, low, lambda_ / SCALE, work, bits)
+    write_matrix(scores, LETTERS, ratio, query, target, work[LOGS : LOGS + CODES], out)
+    return ratio
+
+
+@native
+def write_optimized(
+    lane: int,
+    lambda_: float,
+    work: NDArray[np.float64],
+    bits: NDArray[np.int64],
+    out: NDArray[np.int32],
+) -> None:
+    """Write the matrix of the joint probabilities that a lane has found.
+
+    Parameters
+    ----------
+    lane
+        The lane.
+    lambda_, work, bits
+        See `adjust_matrices`.
+    out
+        (32, 32) receives the scores but those of ``*``.
+    """
+    size = PAIRED * PAIRED
+    ratios, spare = work[RATIOS : RATIOS + size], work[SPARE : SPARE + size]
+    at = lane * CODES
+    rows, columns = work[ROWS + at : ROWS + at + CODES], work[COLUMNS + at :]
+    extend_joint(work[lane:], rows, columns, ratios)
+    take_logarithms(ratios, spare, bits[SPARE : SPARE + size], ratios)
+    logs = work[LOGS : LOGS + CODES]
+    write_matrix(ratios, PAIRED, SCALE / lambda_, rows, columns, logs, out)
 
 
 @native
@@ -417,7 +512,7 @@ def extend_joint(
     Parameters
     ----------
     joint
-        The first 400 numbers are joint probabilities of the amino acids, row by row.
+        Every `LANES`-th number is a joint probability of amino acids, row by row.
     rows, columns
         (23,) frequencies of the amino acids, B, J and Z.
     out
@@ -425,11 +520,11 @@ def extend_joint(
     """
     total = 0.0
     for k in range(PAIRS):
-        total += joint[k]
+        total += joint[k * LANES]
     for i in range(AMINO_ACIDS):
         at = i * PAIRED
         for j in range(AMINO_ACIDS):
-            out[at + j] = joint[i * AMINO_ACIDS + j] / total
+            out[at + j] = joint[(i * AMINO_ACIDS + j) * LANES] / total
         out[at + AMINO_ACIDS] = out[at + ASP] + out[at + ASN]
         out[at + AMINO_ACIDS + 1] = out[at + ILE] + out[at + LEU]
         out[at + AMINO_ACIDS + 2] = out[at + GLU] + out[at + GLN]

@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 from support.compositions import NCBI_NAMES
 
-from swdual.composition.optimize import RELATIVE_ENTROPY, WORK_SIZE, optimize_joint
+from swdual.composition import optimize
+from swdual.composition.optimize import (
+    LANES,
+    RELATIVE_ENTROPY,
+    RUNNING,
+    WORK_SIZE,
+    find_residuals,
+    find_state,
+    place_pair,
+    step,
+)
 from swdual.composition.tables import find_tables
 from swdual.sequences.matrices import load
 from swdual.sequences.scoring import ScoringScheme
@@ -14,9 +24,27 @@ from swdual.sequences.scoring import ScoringScheme
 
 def optimum(joint, rows, columns):
     """Return the number of iterations and the joint probabilities."""
+    [(iterations, x)] = optima(joint, [(rows, columns)])
+    return iterations, x
+
+
+def optima(joint, pairs):
+    """Return the same for pairs of marginals, at most one a lane; other lanes hold no numbers."""
     work = np.full(WORK_SIZE, np.nan)
-    iterations = optimize_joint(joint.ravel(), rows, columns, work, work.view(np.int64))
-    return iterations, work[:400].reshape(20, 20)
+    bits = work.view(np.int64)
+    for lane, (rows, columns) in enumerate(pairs):
+        place_pair(lane, joint.ravel(), rows, columns, work, bits)
+    found = {}
+    for iteration in range(optimize.MAX_ITERATIONS + 1):
+        find_residuals(np.log(joint.ravel()), work, bits)
+        for lane in set(range(len(pairs))) - set(found):
+            state = find_state(lane, iteration, work)
+            if state != RUNNING:
+                found[lane] = state, work[lane : 400 * LANES : LANES].reshape(20, 20).copy()
+        if len(found) == len(pairs):
+            break
+        step(work)
+    return [found[lane] for lane in range(len(pairs))]
 
 
 def margins(rng, background, concentration):
@@ -84,3 +112,24 @@ def test_impossible_margins_have_no_optimum():
     margin[0] = 1 - 19e-6
     iterations, _ = optimum(tables.joint, margin, margin)
     assert iterations == -1
+
+
+def test_lanes_do_not_touch_one_another():
+    """Pairs give the same bits alone and beside others, in whichever lane, solvable or not."""
+    tables = find_tables(ScoringScheme(load("BLOSUM62")))
+    rng = np.random.default_rng(11)
+    impossible = np.full(20, 1e-6)
+    impossible[0] = 1 - 19e-6
+    pairs = [
+        [margins(rng, tables.background, c) for _ in range(2)]
+        for c in (1000.0, 10.0, 300.0, 3.0, 100.0, 30.0, 20.0)
+    ]
+    pairs.insert(3, [impossible, impossible])
+    assert len(pairs) == LANES
+    together = optima(tables.joint, pairs)
+    assert len({iterations for iterations, _ in together}) > 2
+    for (iterations, x), pair in zip(together, pairs, strict=True):
+        alone, expected = optimum(tables.joint, *pair)
+        assert alone == iterations
+        if alone >= 0:
+            np.testing.assert_array_equal(x, expected)
