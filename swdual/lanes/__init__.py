@@ -1,7 +1,7 @@
 """One target a lane: what the kernels that score and the kernels that align have in common.
 
 ``registers``, ``vector``, ``doubles``
-    The vector registers of this machine; SIMD types for Numba, of whole and of floating-point numbers.
+    The vector registers of this machine; SIMD types for Numba, of whole numbers and of doubles.
 ``score_widths``
     Numbers of 8, 16 and 32 bits.
 ``pack``
