@@ -21,11 +21,11 @@ FILES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*
 OWNERS = {
     "numba": {
         *("runtime/codegen.py", "runtime/jit.py"),
-        *("lanes/vector.py", "lanes/cell.py", "lanes/bound.py"),
+        *("lanes/vector.py", "lanes/doubles.py", "lanes/cell.py", "lanes/bound.py"),
     },
     "llvmlite": {
         *("runtime/codegen.py", "runtime/native.py", "runtime/native_code.py"),
-        "lanes/vector.py",
+        *("lanes/vector.py", "lanes/doubles.py"),
     },
     "cupy": {"backends/cuda/cupy_card.py"},
     "pandas": {
