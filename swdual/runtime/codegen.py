@@ -48,6 +48,11 @@ from swdual.runtime.native_code import (
 _LIBRARY_FUNCTIONS = {"memset", "memcpy", "memmove"}
 """Library functions that kernels may call: LLVM turns loops into calls of them."""
 
+_STACK_ALIGNMENT = 64
+"""Bytes of the largest register. Vectors for which there is no register lie on the stack. LLVM aligns
+them to 16 bytes unless it is told otherwise: where one crosses a page, a kernel took twice as long.
+"""
+
 _NUMBERS = {INTEGER: types.int64, FLOAT: types.float64, BOOLEAN: types.boolean}
 """Numba's types of numbers."""
 
@@ -272,6 +277,8 @@ def _link(compiled: Any, symbol: str, results: list[Any], is_tuple: bool) -> Any
         text = library.create_ir_module(symbol)
         word = ir.IntType(64)
         entry = ir.Function(text, ir.FunctionType(ir.IntType(32), [word.as_pointer()]), symbol)
+        entry.attributes.add("nounwind")
+        entry.attributes.alignstack = _STACK_ALIGNMENT
         builder = ir.IRBuilder(entry.append_basic_block())
         words = _Words(context, builder, entry.args[0])
         taken = [words.take(each) for each in signature.args]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import platform
+import re
 import subprocess
 import sys
 import threading
@@ -16,7 +18,7 @@ import pytest
 from numba.core.errors import TypingError
 
 from swdual.errors import EngineError
-from swdual.runtime import cache, native
+from swdual.runtime import cache, codegen, native
 from swdual.runtime.jit import kernel
 
 PATIENCE = 100
@@ -148,6 +150,45 @@ def test_kernels_of_one_text_differ_by_numbers(folder):
 
     assert (adds(1)(5), adds(2)(5), adds(1) is adds(1)) == (6, 7, True)
     assert len(list(folder.glob("*adds.[12]-*.native"))) == 2
+
+
+@native.native_family
+def _mixed(count):
+    """Return a kernel with more vectors than there are registers; each needs the next one."""
+    from swdual.lanes.doubles import load, store
+
+    numbers = range(count)
+    lines = [
+        "def mix(values, rounds):",
+        *(f"    a{k} = load(values, {8 * k}, 8)" for k in numbers),
+        "    for _ in range(rounds):",
+        *(f"        a{k} = a{k} * a{(k + 1) % count}" for k in numbers),
+        *(f"    store(values, {8 * k}, a{k})" for k in numbers),
+    ]
+    namespace = {"load": load, "store": store}
+    exec("\n".join(lines), namespace)
+    return namespace["mix"]
+
+
+@pytest.mark.skipif(
+    platform.machine() not in ("x86_64", "AMD64"), reason="instructions of x86 are looked for"
+)
+def test_vectors_on_the_stack_are_aligned(folder, monkeypatch):
+    """One that crosses cache lines or pages is slow, as the caller's stack happens to lie."""
+    texts = []
+    optimize = codegen._optimize
+
+    def watch(module, machine):
+        optimize(module, machine)
+        texts.append(machine.emit_assembly(module))
+
+    monkeypatch.setattr(codegen, "_optimize", watch)
+    values = np.ones(40 * 8)
+    _mixed(40)(values, 3)
+    [text] = texts
+    moves = re.findall(r"\bv?mov([au])(?:p[sd]|dq)\S*\s+[^#\n]*\(%[er](?:sp|bp)", text)
+    assert len(moves) > 8
+    assert set(moves) == {"a"}
 
 
 def test_a_kernel_that_allocates_is_refused(folder):
