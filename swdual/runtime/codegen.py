@@ -49,8 +49,9 @@ _LIBRARY_FUNCTIONS = {"memset", "memcpy", "memmove"}
 """Library functions that kernels may call: LLVM turns loops into calls of them."""
 
 _STACK_ALIGNMENT = 64
-"""Bytes of the largest register. Vectors for which there is no register lie on the stack. LLVM aligns
-them to 16 bytes unless it is told otherwise: where one crosses a page, a kernel took twice as long.
+"""Bytes of the largest register. Vectors for which there is no register lie on the stack.
+
+LLVM aligns them to 16 bytes by default: where one crossed a page, a kernel took twice as long.
 """
 
 _NUMBERS = {INTEGER: types.int64, FLOAT: types.float64, BOOLEAN: types.boolean}
