@@ -25,7 +25,7 @@ OWNERS = {
     },
     "llvmlite": {
         *("runtime/codegen.py", "runtime/native.py", "runtime/native_code.py"),
-        *("lanes/vector.py", "lanes/doubles.py"),
+        "lanes/vector.py",
     },
     "cupy": {"backends/cuda/cupy_card.py"},
     "pandas": {

@@ -121,7 +121,7 @@ def adjust(
     )
     low = int(tables.start[:AMINO_ACIDS, :AMINO_ACIDS].min())
     high = int(tables.start[:AMINO_ACIDS, :AMINO_ACIDS].max())
-    work = allocate_aligned(8 * (HISTOGRAM + high - low + 1), np.dtype(np.int8)).view(np.float64)
+    bits = allocate_aligned(HISTOGRAM + high - low + 1, np.dtype(np.int64))
     adjust_matrices(
         np.frombuffer(query, np.uint8),
         residues,
@@ -134,8 +134,8 @@ def adjust(
         tables.start,
         tables.lambda_,
         (low, high),
-        work,
-        work.view(np.int64),
+        bits.view(np.float64),
+        bits,
         *adjusted,
     )
     return adjusted
@@ -351,8 +351,8 @@ def adjust_matrices(
     bounds
         The smallest and the largest score of two amino acids in `start`.
     work, bits
-        Work space, the same memory as float64 and as int64: `HISTOGRAM` numbers, and one for each
-        score within the bounds.
+        Work space, aligned to 64 bytes, the same memory as float64 and as int64: `HISTOGRAM`
+        numbers, and one for each score within the bounds.
     matrices, kinds, ratios
         Receive the results: see `AdjustedMatrices`.
     """

@@ -71,7 +71,8 @@ def place_pair(
     rows, columns
         (20,) the wanted marginals, positive.
     work, bits
-        Work space of `WORK_SIZE` numbers: the same memory as float64 and as int64.
+        Work space of `WORK_SIZE` numbers, aligned to 64 bytes: the same memory as float64 and as
+        int64.
     """
     for k in range(PAIRS):
         work[(X + k) * LANES + lane] = joint[k]
@@ -134,7 +135,8 @@ def residual_kernel(lanes: int) -> Callable[..., None]:
     lanes
         `LANES`.
     """
-    from swdual.lanes.doubles import load, splat, store
+    from swdual.lanes.doubles import splat
+    from swdual.lanes.vector import load, store
 
     def find_residuals(
         log_q: NDArray[np.float64], work: NDArray[np.float64], bits: NDArray[np.int64]
@@ -217,7 +219,8 @@ def step_kernel(lanes: int) -> Callable[..., None]:
     lanes
         `LANES`.
     """
-    from swdual.lanes.doubles import larger, load, splat, store
+    from swdual.lanes.doubles import splat
+    from swdual.lanes.vector import load, maximum, store
 
     def step(work: NDArray[np.float64]) -> None:
         zero, one, damping = splat(0.0, lanes), splat(1.0, lanes), splat(DAMPING, lanes)
@@ -317,7 +320,7 @@ def step_kernel(lanes: int) -> Callable[..., None]:
                 total = total + load(work, (STEP_COLUMN + j) * lanes, lanes) + step_row
                 total += step_eta * load(work, (GRADIENT + k) * lanes, lanes)
                 change = inverse * total
-                most = larger(most, zero - change)
+                most = maximum(most, zero - change)
                 store(work, (RESIDUAL + k) * lanes, load(work, (X + k) * lanes, lanes) * change)
         length = damping / most
         for k in range(PAIRS):

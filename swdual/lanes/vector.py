@@ -1,4 +1,5 @@
-"""A SIMD vector type for Numba: values of LLVM's ``<lanes x iN>``, and the operations kernels need.
+"""A SIMD vector type for Numba: LLVM's ``<lanes x iN>`` and ``<lanes x double>``, and what kernels
+need of them. `swdual.lanes.doubles` has the arithmetic of the second.
 
 Any number of lanes works on any machine: LLVM splits vectors that are wider than a register. Only
 the table look-up depends on the instruction set.
@@ -24,17 +25,18 @@ _BYTE, _INDEX, _WORD = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 
 
 class Vector(types.Type):  # type: ignore[misc]
-    """`lanes` signed integers of `bits` bits."""
+    """`lanes` signed integers of `bits` bits, or floating-point numbers of 64 bits."""
 
-    def __init__(self, bits: int, lanes: int) -> None:
-        self.bits, self.lanes = bits, lanes
-        super().__init__(name=f"Vector(int{bits} x {lanes})")
+    def __init__(self, bits: int, lanes: int, *, is_float: bool = False) -> None:
+        self.bits, self.lanes, self.is_float = bits, lanes, is_float
+        super().__init__(name=f"Vector({'float' if is_float else 'int'}{bits} x {lanes})")
 
 
 @register_model(Vector)
 class _VectorModel(models.PrimitiveModel):  # type: ignore[misc]
     def __init__(self, manager: Any, kind: Vector) -> None:
-        super().__init__(manager, kind, ir.VectorType(ir.IntType(kind.bits), kind.lanes))
+        element = ir.DoubleType() if kind.is_float else ir.IntType(kind.bits)
+        super().__init__(manager, kind, ir.VectorType(element, kind.lanes))
 
 
 def _pointer(context: Any, builder: Any, kind: Any, array: Any, index: Any, to: Any) -> Any:
@@ -58,7 +60,8 @@ def load(typing: Any, array: Any, index: Any, lanes: Any) -> Any:
     lanes
         Numbers in the vector.
     """
-    vector = Vector(array.dtype.bitwidth, lanes.literal_value)
+    is_float = isinstance(array.dtype, types.Float)
+    vector = Vector(array.dtype.bitwidth, lanes.literal_value, is_float=is_float)
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         to = context.get_value_type(vector)
@@ -104,12 +107,21 @@ def splat(typing: Any, value: Any, bits: Any, lanes: Any) -> Any:
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         to = context.get_value_type(vector)
         lane = builder.trunc(args[0], to.element)
-        return _broadcast(builder, lane, to)
+        return broadcast(builder, lane, to)
 
     return vector(types.int64, bits, lanes), codegen
 
 
-def _broadcast(builder: Any, lane: Any, to: Any) -> Any:
+def broadcast(builder: Any, lane: Any, to: Any) -> Any:
+    """Return a vector of LLVM's with the same number in every lane, for intrinsics.
+
+    Parameters
+    ----------
+    builder
+        LLVM's builder.
+    lane, to
+        The number, and LLVM's type of the vector.
+    """
     undefined = ir.Constant(to, ir.Undefined)
     single = builder.insert_element(undefined, lane, ir.Constant(_INDEX, 0))
     zeros = ir.Constant(ir.VectorType(_INDEX, to.count), [0] * to.count)
@@ -142,7 +154,7 @@ def subtract(typing: Any, a: Any, b: Any) -> Any:
 
 @intrinsic
 def maximum(typing: Any, a: Any, b: Any) -> Any:
-    """Return the larger of a and b in each lane.
+    """Return the larger of a and b in each lane; a if one of them is not a number.
 
     Parameters
     ----------
@@ -166,6 +178,8 @@ def larger(builder: Any, a: Any, b: Any) -> Any:
     a, b
         Values of one vector type.
     """
+    if isinstance(a.type.element, ir.DoubleType):
+        return builder.select(builder.fcmp_ordered("<", a, b), b, a)
     name = f"llvm.smax.v{a.type.count}i{a.type.element.width}"
     return _call(builder, name, a.type, [a, b])
 

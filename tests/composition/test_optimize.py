@@ -18,6 +18,7 @@ from swdual.composition.optimize import (
     step,
 )
 from swdual.composition.tables import find_tables
+from swdual.lanes.score_widths import allocate_aligned
 from swdual.sequences.matrices import load
 from swdual.sequences.scoring import ScoringScheme
 
@@ -30,8 +31,9 @@ def optimum(joint, rows, columns):
 
 def optima(joint, pairs):
     """Return the same for pairs of marginals, at most one a lane; other lanes hold no numbers."""
-    work = np.full(WORK_SIZE, np.nan)
-    bits = work.view(np.int64)
+    bits = allocate_aligned(WORK_SIZE, np.dtype(np.int64))
+    work = bits.view(np.float64)
+    work[:] = np.nan
     for lane, (rows, columns) in enumerate(pairs):
         place_pair(lane, joint.ravel(), rows, columns, work, bits)
     found = {}

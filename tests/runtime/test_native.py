@@ -18,6 +18,7 @@ import pytest
 from numba.core.errors import TypingError
 
 from swdual.errors import EngineError
+from swdual.lanes.score_widths import allocate_aligned
 from swdual.runtime import cache, codegen, native
 from swdual.runtime.jit import kernel
 
@@ -155,17 +156,18 @@ def test_kernels_of_one_text_differ_by_numbers(folder):
 @native.native_family
 def _mixed(count):
     """Return a kernel with more vectors than there are registers; each needs the next one."""
-    from swdual.lanes.doubles import load, store
+    from swdual.lanes.doubles import splat
+    from swdual.lanes.vector import load, store
 
     numbers = range(count)
     lines = [
         "def mix(values, rounds):",
-        *(f"    a{k} = load(values, {8 * k}, 8)" for k in numbers),
+        *(f"    a{k} = load(values, {8 * k}, 8) + splat(1.0, 8)" for k in numbers),
         "    for _ in range(rounds):",
         *(f"        a{k} = a{k} * a{(k + 1) % count}" for k in numbers),
         *(f"    store(values, {8 * k}, a{k})" for k in numbers),
     ]
-    namespace = {"load": load, "store": store}
+    namespace = {"load": load, "splat": splat, "store": store}
     exec("\n".join(lines), namespace)
     return namespace["mix"]
 
@@ -183,7 +185,8 @@ def test_vectors_on_the_stack_are_aligned(folder, monkeypatch):
         texts.append(machine.emit_assembly(module))
 
     monkeypatch.setattr(codegen, "_optimize", watch)
-    values = np.ones(40 * 8)
+    values = allocate_aligned(40 * 8, np.dtype(np.int64)).view(np.float64)
+    values[:] = 1.0
     _mixed(40)(values, 3)
     [text] = texts
     moves = re.findall(r"\bv?mov([au])(?:p[sd]|dq)\S*\s+[^#\n]*\(%[er](?:sp|bp)", text)
