@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from swdual.io.text import sanitize
-from swdual.io.url import redact_name, redact_text
+from swdual.text.messages import sanitize
+from swdual.text.url import redact_name, redact_text
 
 _PACKAGE = os.path.join(os.path.dirname(__file__), "")
 """The folder of this package."""

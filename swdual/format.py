@@ -26,7 +26,7 @@ from swdual.hits.search_parameters import SearchParameters
 from swdual.hits.targets import TargetRecords
 from swdual.hits.taxa import require_taxonomy
 from swdual.io.output import Output
-from swdual.io.text import sanitize
+from swdual.text.messages import sanitize
 
 Column = Sequence[Any] | NDArray[Any]
 

@@ -22,7 +22,6 @@ from swdual.composition.tables import is_adjustable
 from swdual.database.id_list import IdentifierList, parse_identifiers
 from swdual.errors import InputError
 from swdual.hits.search_parameters import ALIGNMENT_FILTERS, SearchParameters
-from swdual.io.text import pluralize
 from swdual.masking.mask import BLAST_PREFIX, STORED_MASKS, Mask, parse_mask
 from swdual.planning.planner import PACKAGE as planners
 from swdual.profiles.position_scores import PositionScores
@@ -40,6 +39,7 @@ from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.validation import OnInvalid
 from swdual.statistics.parameters import default_stats
 from swdual.taxonomy.taxid_list import TaxidList, parse_taxids
+from swdual.text.messages import pluralize
 
 logger = logging.getLogger("swdual")
 

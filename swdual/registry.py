@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import TypeVar
 
 from swdual.errors import InputError, UnknownName
-from swdual.io.text import near_names
+from swdual.text.messages import near_names
 
 Value = TypeVar("Value")
 

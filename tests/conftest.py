@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 
-from swdual.io.progress import COMPILING, compilation
+from swdual.runtime.compilation import COMPILING, compilation
 
 QUERIES = b">q1 first query\nMKVLAWGGHERMKVLAWDEF\n>q2\nACDEFGHIKLMNPQRSTVWY\n"
 TARGETS = b">t1 one\nMKVLAWGGHERMKV\n>t2 two\nGGGGWW\n>t3\nACDEFGHIKLMNPQRSTVWYACD\n"

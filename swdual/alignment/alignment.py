@@ -22,8 +22,6 @@ from swdual.alignment.tracebacks import (
     find_positives,
 )
 from swdual.errors import InputError
-from swdual.io import notebook
-from swdual.io.text import pluralize
 from swdual.sequences.frames import (
     TranslatedSequence,
     find_residues,
@@ -35,6 +33,8 @@ from swdual.sequences.frames import (
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence, description
 from swdual.sequences.translation import CODON
+from swdual.text import notebook
+from swdual.text.messages import pluralize
 
 if TYPE_CHECKING:
     import Bio.Align

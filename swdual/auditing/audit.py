@@ -35,11 +35,11 @@ from swdual.auditing.truth import Truth, require_bounds
 from swdual.errors import InputError
 from swdual.io.file_kind import JSON, PAGE, TABLE, FileKind, begins_with
 from swdual.io.output import Output, Utf8, replace_file
-from swdual.io.text import pluralize, sanitize
 from swdual.options import MAX_EVALUE
 from swdual.runtime.extras import import_extra
 from swdual.runtime.keywords import require_numbers
 from swdual.sequences.sequence import first_word
+from swdual.text.messages import pluralize, sanitize
 from swdual.version import __version__
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from swdual.auditing.comparison import RATIO_EDGES, label_bins
-from swdual.io.notebook import Head
-from swdual.io.text import pluralize, sanitize
+from swdual.text.messages import pluralize, sanitize
+from swdual.text.notebook import Head
 
 if TYPE_CHECKING:
     from swdual.auditing.audit import Audit

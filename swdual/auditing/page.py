@@ -12,12 +12,12 @@ import numpy as np
 from swdual.auditing.comparison import FOUND
 from swdual.auditing.layout import describe_truth, list_remarks, list_sections
 from swdual.format import print_bits, print_evalue
-from swdual.io import notebook
-from swdual.io.notebook import Group, Head, Markup, join, text
 from swdual.io.output import Output
-from swdual.io.text import sanitize
 from swdual.report.elements import definitions, details, static_table
 from swdual.report.page import PageWriter, read_files
+from swdual.text import notebook
+from swdual.text.messages import sanitize
+from swdual.text.notebook import Group, Head, Markup, join, text
 from swdual.version import __version__
 
 if TYPE_CHECKING:

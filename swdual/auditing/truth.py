@@ -12,11 +12,11 @@ from swdual.auditing.hits import NO_HITS, Hits
 from swdual.database.database import Database
 from swdual.database.lookup import find_index
 from swdual.errors import InputError, UnknownIdentifier
-from swdual.io.text import quote, sanitize
 from swdual.master.inputs import SearchInputs
 from swdual.master.search import Search
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import batch_of
+from swdual.text.messages import quote, sanitize
 
 ANY_EVALUE = 1e300
 """E-values of single pairs are wanted whatever they are."""

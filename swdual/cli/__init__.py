@@ -26,9 +26,9 @@ import click
 
 from swdual.cli._options import EXIT_CODES, Command, OutputPath, named_inputs, named_words, option
 from swdual.errors import OutputError, SwdualError
-from swdual.io.text import nearest, sanitize
-from swdual.io.text import pluralize as pluralize
-from swdual.io.url import redact_name
+from swdual.text.messages import nearest, sanitize
+from swdual.text.messages import pluralize as pluralize
+from swdual.text.url import redact_name
 from swdual.version import __version__
 
 # Set before NumPy is imported. Clearing huge pages takes longer than they save for arrays that are

@@ -264,6 +264,6 @@ def name_input(name: str) -> Path | str:
     """Return a file for the functions of the library: a path, a URL, or "-"."""
     from pathlib import Path
 
-    from swdual.io.url import is_url
+    from swdual.text.url import is_url
 
     return name if name == "-" or is_url(name) else Path(name)

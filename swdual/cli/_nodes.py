@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swdual.cli import pluralize
-from swdual.io.text import sanitize
+from swdual.text.messages import sanitize
 
 if TYPE_CHECKING:
     from swdual.prediction.cluster_preview import ClusterPreview

@@ -15,7 +15,7 @@ from swdual.cli._blast import ANSWERS, FRACTIONS, HITS_SHOWN, TRUTHS, Accepted, 
 from swdual.cli._complete import complete_names
 from swdual.cli._size import Size
 from swdual.errors import SwdualError
-from swdual.io.text import nearest
+from swdual.text.messages import nearest
 
 logger = logging.getLogger("swdual")
 

@@ -124,7 +124,7 @@ class RecordFormat(click.ParamType["RecordFormat"]):
 
     def line(self, record: Record) -> str:
         """Return the line about a record, with its end."""
-        from swdual.io.text import sanitize
+        from swdual.text.messages import sanitize
 
         def show(match: re.Match[str]) -> str:
             letter = match[1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from swdual.io.text import size
+from swdual.text.messages import size
 
 
 class Size(click.ParamType[int]):

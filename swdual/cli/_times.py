@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from swdual.errors import InputError
 from swdual.io.input import read_lines
 from swdual.io.stream import open_text, source_name
-from swdual.io.text import quote
+from swdual.text.messages import quote
 
 MAX_TASKS = 10_000_000
 """They take some 2 GB of memory."""

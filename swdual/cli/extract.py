@@ -176,8 +176,8 @@ def command(
 def _cut(record: Sequence, part: tuple[int, int | None] | None, strand: str) -> Sequence:
     """Return a part of a record as it is to be written; the header line says which part it is."""
     from swdual.errors import InputError
-    from swdual.io.text import TITLE_SEPARATOR
     from swdual.sequences.sequence import clean_header, description, first_word, split_titles
+    from swdual.text.messages import TITLE_SEPARATOR
 
     title, codes = record.title, record.codes
     if part is not None or strand == "minus":

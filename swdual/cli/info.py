@@ -53,7 +53,7 @@ def _show_system(as_json: bool) -> None:
 def _show_database(db: str, check: bool, as_json: bool) -> None:
     from swdual.database.database import Database
     from swdual.database.reader import open_other
-    from swdual.io.text import sanitize
+    from swdual.text.messages import sanitize
 
     other = open_other(db)
     facts = {} if other is None else other.facts()

@@ -41,7 +41,7 @@ from swdual.cli._search_options import (
     target_mask_options,
     target_options,
 )
-from swdual.io.text import duration
+from swdual.text.messages import duration
 
 if TYPE_CHECKING:
     from swdual.hits.query_result import QueryResult

@@ -12,7 +12,7 @@ from swdual.cli import logging_options, on_invalid_option, pluralize
 from swdual.cli._complete import complete_names
 from swdual.cli._options import Command, Count, OutputPath, dbtype_option, option
 from swdual.cli._size import Size
-from swdual.io.text import duration
+from swdual.text.messages import duration
 
 if TYPE_CHECKING:
     from swdual.sequences.validation import OnInvalid

@@ -143,8 +143,8 @@ def _fasta(record: Sequence, intervals: list[list[int]], hard: bool, width: int)
 
 
 def _table(record: Sequence, intervals: list[list[int]], outfmt: str) -> str:
-    from swdual.io.text import sanitize
     from swdual.sequences.interval_file import format_intervals
+    from swdual.text.messages import sanitize
 
     if outfmt == "bed":
         return "".join(f"{sanitize(record.id)}\t{start}\t{end}\n" for start, end in intervals)

@@ -34,7 +34,7 @@ from swdual.cli._options import (
 )
 from swdual.cli._search_options import read_target_lists, target_options
 from swdual.io.progress import progress_bar
-from swdual.io.text import sanitize
+from swdual.text.messages import sanitize
 
 if TYPE_CHECKING:
     from swdual.prediction.cluster_preview import ClusterPreview

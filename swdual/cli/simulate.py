@@ -11,7 +11,7 @@ import click
 from swdual.cli import logging_options
 from swdual.cli._complete import complete_names
 from swdual.cli._options import Command, Count, OutputPath, Real, named_inputs, option
-from swdual.io.text import sanitize
+from swdual.text.messages import sanitize
 
 if TYPE_CHECKING:
     from swdual.scheduling.campaign import Combination

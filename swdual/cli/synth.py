@@ -9,7 +9,7 @@ import click
 from swdual.cli import logging_options
 from swdual.cli._options import Command, Count, OutputPath, option
 from swdual.cli._size import Size
-from swdual.io.text import pluralize
+from swdual.text.messages import pluralize
 
 logger = logging.getLogger("swdual")
 

@@ -25,7 +25,6 @@ from swdual.cluster.remote import Alignments, FurtherFound, Scores, SearchSpec, 
 from swdual.database.subset import Subset
 from swdual.hits.query_result import QueryResult
 from swdual.hits.targets import SuppliedTargets
-from swdual.io.url import redact_name
 from swdual.master.context import SearchContext
 from swdual.master.execution_log import ExecutionLog
 from swdual.master.executor import BatchExecution, BatchListener, Executor
@@ -40,6 +39,7 @@ from swdual.planning.timeline import Span
 from swdual.runtime.memory import find_allowance
 from swdual.sequences.frames import frame_length
 from swdual.sequences.sequence import Sequence as Query
+from swdual.text.url import redact_name
 
 logger = logging.getLogger("swdual")
 

@@ -23,7 +23,6 @@ from swdual.database.subset import Selection, Subset
 from swdual.errors import DatabaseError, DeviceError, EngineError, SwdualError
 from swdual.hits.query_result import QueryResult
 from swdual.hits.search_parameters import SearchParameters
-from swdual.io.url import is_url
 from swdual.master.alignment import (
     Traced,
     TracedFurther,
@@ -44,6 +43,7 @@ from swdual.options import SearchOptions
 from swdual.runtime.memory import find_allowance
 from swdual.sequences.alphabet import raise_case
 from swdual.sequences.sequence import Sequence as Query
+from swdual.text.url import is_url
 
 SLOT = "swdual turn"
 """Dask resource with one unit per worker, so one scoring task runs at a time."""

@@ -17,8 +17,8 @@ from swdual.hits.query_result import QueryResult
 from swdual.hits.targets import TargetRecords
 from swdual.io.file_kind import TABLE
 from swdual.io.output import Output, Utf8, replace_file
-from swdual.io.text import pluralize, sanitize
 from swdual.sequences.sequence import Sequence as Record
+from swdual.text.messages import pluralize, sanitize
 
 
 @dataclass(frozen=True, eq=False)

@@ -40,9 +40,9 @@ from swdual.database.writing import (
     write_block,
 )
 from swdual.errors import InputError
-from swdual.io.text import pluralize
 from swdual.sequences.alphabet import ALIGNMENT, PAD, Alphabet
 from swdual.sequences.sequence import Batch
+from swdual.text.messages import pluralize
 from swdual.version import __version__
 
 RUN_RESIDUES = 384 << 20

@@ -53,16 +53,16 @@ from swdual.database.validity import (
     taxids_agree,
 )
 from swdual.errors import DatabaseError, InputError, UnknownIdentifier
-from swdual.io import notebook
 from swdual.io.stream import Source
-from swdual.io.text import pluralize, quote, sanitize
-from swdual.io.url import find_path, redact_name
 from swdual.runtime.memory import find_allowance
 from swdual.sequences.alphabet import ALIGNMENT, ALPHABETS, LOWER, PROTEIN, Alphabet
 from swdual.sequences.detection import TypeRule
 from swdual.sequences.sequence import Batch, Sequence, Taxids, decode_header, identifiers
 from swdual.sequences.validation import OnInvalid
 from swdual.taxonomy.tree import Taxonomy
+from swdual.text import notebook
+from swdual.text.messages import pluralize, quote, sanitize
+from swdual.text.url import find_path, redact_name
 
 SIZES_AT_ONCE = 10_000
 """Header lines held in memory while all are listed."""

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Iterator
 from swdual.errors import InputError
 from swdual.io.input import read_lines
 from swdual.io.stream import Source, open_text, source_name
-from swdual.io.text import LATIN_1, quote
 from swdual.sequences.sequence import first_word
+from swdual.text.messages import LATIN_1, quote
 
 IdentifierList = str | Iterable[str]
 """Identifiers: a text with blanks or line ends between them, or an iterable."""

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from swdual.database.hashes import hash_identifiers
 from swdual.errors import UnknownIdentifier
-from swdual.io.text import TITLE_SEPARATOR, nearest, quote
 from swdual.sequences.sequence import decode_header, identifiers, split_headers
+from swdual.text.messages import TITLE_SEPARATOR, nearest, quote
 
 _MAX_OFFSET = (1 << 64) - 1
 

@@ -30,8 +30,6 @@ from swdual.io.file_kind import FileKind, begins_with
 from swdual.io.output import Output, replace_file
 from swdual.io.progress import Bar, progress_bar
 from swdual.io.stream import Source
-from swdual.io.text import pluralize
-from swdual.io.url import is_url, redact_name
 from swdual.runtime.keywords import (
     insert_parameters,
     merge_signatures,
@@ -44,6 +42,8 @@ from swdual.sequences.objects import plain_source
 from swdual.sequences.validation import OnInvalid
 from swdual.taxonomy.taxdump import read_taxonomy
 from swdual.taxonomy.taxid_list import parse_taxid
+from swdual.text.messages import pluralize
+from swdual.text.url import is_url, redact_name
 
 logger = logging.getLogger("swdual")
 

@@ -21,11 +21,11 @@ from swdual.database.layout import MAX_MASKS
 from swdual.database.writing import pad_lengths
 from swdual.errors import InputError
 from swdual.io.stream import Source
-from swdual.io.text import quote, sanitize
 from swdual.masking.mask import FILE, LOWER_CASE, Mask, parse_mask
 from swdual.sequences.alphabet import LOWER, Alphabet
 from swdual.sequences.interval_file import read_intervals
 from swdual.sequences.sequence import Batch, decode_header, first_word
+from swdual.text.messages import quote, sanitize
 
 MAX_THREADS = 4
 """Threads that find masks at most; each has some batches in memory."""

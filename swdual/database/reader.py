@@ -16,11 +16,11 @@ from typing import Any
 
 from swdual import registry
 from swdual.io.stream import Source
-from swdual.io.text import sanitize
-from swdual.io.url import is_url
 from swdual.sequences.alphabet import Alphabet
 from swdual.sequences.sequence import Batch
 from swdual.sequences.validation import OnInvalid
+from swdual.text.messages import sanitize
+from swdual.text.url import is_url
 
 PACKAGE = "swdual.database.readers"
 

@@ -29,9 +29,9 @@ from swdual.database.layout import (
 from swdual.database.mapping import FileState, MappedFile, MemoryFile, Piece
 from swdual.errors import DatabaseError, InputError
 from swdual.io.remote import CHUNK_BYTES, RemoteError, RemoteFile
-from swdual.io.text import size
-from swdual.io.url import redact_name, split_chain
 from swdual.runtime.cache import cache_folder, make_folders, make_private
+from swdual.text.messages import size
+from swdual.text.url import redact_name, split_chain
 
 LIMIT = "SWDUAL_REMOTE_CACHE"
 """The environment variable with the size of the cache."""

@@ -15,13 +15,13 @@ from swdual.database.reader import find_reader, open_other
 from swdual.errors import DatabaseError, InputError
 from swdual.io.foreign import HEAD_BYTES, find_foreign
 from swdual.io.stream import CHUNK_BYTES, Source, source_name
-from swdual.io.url import find_path
 from swdual.sequences.alphabet import ALPHABETS, NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.detection import AlphabetDetector, Decision, TypeRule
 from swdual.sequences.fasta import read_batches
 from swdual.sequences.records import as_sequences, find_alphabet, is_record
 from swdual.sequences.sequence import Batch, Sequence, batch_of
 from swdual.sequences.validation import OnInvalid
+from swdual.text.url import find_path
 
 IN_MEMORY = "sequences in memory"
 """The name of a database that was not built from files."""

@@ -21,9 +21,9 @@ from swdual.database.writing import SectionWriter
 from swdual.errors import InputError
 from swdual.io.progress import progress_bar
 from swdual.io.stream import Source, read_text, source_name
-from swdual.io.text import pluralize, quote
 from swdual.sequences.sequence import Batch, Taxids, decode_header, first_word, split_headers
 from swdual.taxonomy.tree import Taxonomy
+from swdual.text.messages import pluralize, quote
 
 MAX_LINE_BYTES = 1 << 20
 """Bytes of a line of a table at most."""

@@ -13,7 +13,7 @@ import numpy as np
 
 from swdual.format import Table
 from swdual.formats._text import QUERY_IDS, TARGET_IDS
-from swdual.io.text import sanitize
+from swdual.text.messages import sanitize
 
 TITLES = ("stitle", "salltitles")
 """Fields that tell the same: the first that is there is taken."""

@@ -15,8 +15,8 @@ import numpy as np
 from swdual.errors import InputError
 from swdual.format import NOTHING, Column, Table
 from swdual.hits.fields import FIELDS, STANDARD, standardize
-from swdual.io.text import pluralize
 from swdual.registry import unknown
+from swdual.text.messages import pluralize
 
 logger = logging.getLogger("swdual")
 

@@ -22,7 +22,7 @@ from swdual.hits.fields import BLAST_STANDARD, STANDARD, columns
 from swdual.hits.query_result import QueryResult
 from swdual.io.input import read_lines
 from swdual.io.output import Output, Utf8
-from swdual.io.text import LATIN_1, pluralize, sanitize
+from swdual.text.messages import LATIN_1, pluralize, sanitize
 from swdual.version import __version__
 
 FIELDS = STD = BLAST_STANDARD

@@ -29,15 +29,15 @@ from swdual.formats.pairwise import METHODS
 from swdual.hits.fields import columns as hit_columns
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
-from swdual.io.notebook import Head, Markup, join, text
 from swdual.io.output import Output
-from swdual.io.text import duration, pluralize, sanitize
 from swdual.planning.gantt import svg
 from swdual.planning.timing import Timing
 from swdual.report.elements import definitions, details, static_table
 from swdual.report.page import PageWriter, read_files
 from swdual.sequences.sequence import description
 from swdual.statistics.fit import Z_EDGES, Fit
+from swdual.text.messages import duration, pluralize, sanitize
+from swdual.text.notebook import Head, Markup, join, text
 from swdual.version import __version__
 
 FIELDS: tuple[str, ...] = ()

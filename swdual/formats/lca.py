@@ -8,8 +8,8 @@ from swdual.format import NOTHING, print_evalue
 from swdual.hits.query_result import QueryResult
 from swdual.hits.taxa import LCA_TOP, format_lineage
 from swdual.io.output import Output, Utf8
-from swdual.io.text import sanitize
 from swdual.taxonomy.tree import Taxon
+from swdual.text.messages import sanitize
 
 FIELDS: tuple[str, ...] = ()
 

@@ -13,7 +13,7 @@ from swdual.formats._header import format_tags, format_target_cigar, peek
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output, Utf8
-from swdual.io.text import sanitize
+from swdual.text.messages import sanitize
 
 FIELDS: tuple[str, ...] = ()
 UNKNOWN_QUALITY = "255"

@@ -16,10 +16,10 @@ from swdual.formats._header import peek
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output, Utf8
-from swdual.io.text import sanitize
 from swdual.sequences.frames import frame_length
 from swdual.statistics.model import Statistics
 from swdual.statistics.table import TableStatistics
+from swdual.text.messages import sanitize
 from swdual.version import __version__
 
 FIELDS: tuple[str, ...] = ()

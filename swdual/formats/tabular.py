@@ -13,7 +13,7 @@ from swdual.hits.fields import STANDARD
 from swdual.hits.query_result import QueryResult
 from swdual.io.input import read_lines
 from swdual.io.output import Output, Utf8
-from swdual.io.text import LATIN_1
+from swdual.text.messages import LATIN_1
 
 FIELDS = STANDARD
 

@@ -17,8 +17,8 @@ from swdual.hits.fields import FIELDS as KNOWN
 from swdual.hits.fields import STANDARD
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output
-from swdual.io.text import sanitize
 from swdual.runtime.extras import import_extra
+from swdual.text.messages import sanitize
 
 FIELDS = (*STANDARD, "qcovhsp", "stitle")
 

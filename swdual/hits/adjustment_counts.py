@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, Self
 
-from swdual.io.text import pluralize
+from swdual.text.messages import pluralize
 
 TAIL = 0.025
 """The probability that each end of a 95 % interval leaves out."""

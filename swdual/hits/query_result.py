@@ -24,7 +24,6 @@ from swdual.hits.inclusion import Inclusion, InclusionHistory, list_inclusions
 from swdual.hits.search_parameters import ALIGNMENT_FILTERS, AlignmentFilters, SearchParameters
 from swdual.hits.targets import StoredTargets, TargetRecords
 from swdual.hits.taxa import LCA_TOP, CommonAncestor, find_common_ancestor
-from swdual.io.text import pluralize, quote
 from swdual.profiles.query import find_positions, find_scores
 from swdual.runtime.keywords import (
     find_fractions,
@@ -38,6 +37,7 @@ from swdual.sequences.frames import count_residues, find_reading_frames, frames_
 from swdual.sequences.sequence import Sequence, description, first_word, identifiers
 from swdual.sequences.translation import translate
 from swdual.statistics.model import Statistics
+from swdual.text.messages import pluralize, quote
 from swdual.version import __version__
 
 if TYPE_CHECKING:

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 from swdual.alignment.alignment import TITLE_WIDTH
 from swdual.composition.adjusted import describe_adjustment
-from swdual.io.notebook import (
+from swdual.sequences.sequence import description, first_word
+from swdual.text.messages import pluralize
+from swdual.text.notebook import (
     Group,
     Head,
     Markup,
@@ -22,8 +24,6 @@ from swdual.io.notebook import (
     table,
     text,
 )
-from swdual.io.text import pluralize
-from swdual.sequences.sequence import description, first_word
 
 if TYPE_CHECKING:
     from swdual.hits.hit import Hit

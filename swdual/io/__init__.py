@@ -1,4 +1,4 @@
-"""Files, text and progress bars.
+"""Files and progress bars.
 
 ``stream``, ``foreign``
     Opens a file, compressed or not, as bytes or as text; names what is no input.
@@ -12,8 +12,6 @@
     The formats that endings of file names stand for.
 ``progress``
     Progress bars.
-``url``, ``remote``
-    Names of remote files, without secrets; reads such files.
-``text``, ``notebook``
-    Text for messages and tables; HTML for notebooks.
+``remote``
+    Reads remote files.
 """

@@ -16,7 +16,7 @@ from typing import IO, Any, Protocol, cast
 
 from swdual.errors import OutputError
 from swdual.io.file_kind import HEAD_BYTES, FileKind
-from swdual.io.url import is_url
+from swdual.text.url import is_url
 
 logger = logging.getLogger("swdual")
 

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
 import stat
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
-from swdual.io.text import format_rough_duration
+from swdual.runtime.compilation import COMPILING, compilation
+from swdual.text.messages import format_rough_duration
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -37,107 +36,7 @@ MIN_BAR_WIDTH, MAX_BAR_WIDTH = 8, 40
 SPEED_WIDTH, TIMES_WIDTH = 10, 23
 """Columns of a terminal. Speed and times have a minimum width, so that the bar does not jump."""
 
-COMPILING = "compiling kernels, once on this machine"
-
 _ERASE_LINE, _HIDE_CURSOR, _SHOW_CURSOR = "\r\x1b[2K", "\x1b[?25l", "\x1b[?25h"
-
-
-class _CompilationClock:
-    """Measures the time during which kernels are compiled in this process.
-
-    Where no bar shows it, one message a process says that kernels are compiled (`announced`).
-    """
-
-    def __init__(self) -> None:
-        self._seconds = 0.0
-        self._running = 0
-        self._began = 0.0
-        self.announced = False
-        self._lock = threading.Lock()
-        self._depth = 0
-        self._handlers: dict[int, Callable[[int, FrameType | None], Any]] = {}
-        self._pending: list[int] = []
-
-    @property
-    def is_running(self) -> bool:
-        """Whether a kernel is being compiled now."""
-        return self._running > 0
-
-    @property
-    def seconds(self) -> float:
-        """Seconds so far; the time while several threads compile counts once."""
-        with self._lock:
-            running = time.monotonic() - self._began if self._running else 0.0
-            return self._seconds + running
-
-    @contextmanager
-    def running(self) -> Iterator[None]:
-        """Measure the compilation of a kernel in this block."""
-        self.begin()
-        try:
-            yield
-        finally:
-            self.end()
-
-    def begin(self) -> None:
-        """Start the clock, and announce the compilation.
-
-        Ctrl-C and SIGTERM take effect afterwards: the compiler calls Python functions that let no
-        exception through.
-        """
-        self._defer_signals()
-        with self._lock:
-            self._running += 1
-            if self._running == 1:
-                self._began = time.monotonic()
-        self.announce()
-        for bar in [*_bars]:
-            bar.refresh()
-
-    def announce(self) -> None:
-        """Log that kernels are compiled, once a process, unless a bar shows it."""
-        with self._lock:
-            silent = not _bars and not self.announced
-            self.announced = self.announced or silent
-        if silent:
-            logger.info(COMPILING)
-
-    def end(self) -> None:
-        """Stop the clock."""
-        with self._lock:
-            self._running -= 1
-            if self._running == 0:
-                self._seconds += time.monotonic() - self._began
-        self._deliver_signals()
-
-    def _defer_signals(self) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            return
-        self._depth += 1
-        if self._depth > 1:
-            return
-        for number in (signal.SIGINT, signal.SIGTERM):
-            handler = signal.getsignal(number)
-            if callable(handler):
-                self._handlers[number] = handler
-                signal.signal(number, lambda number, frame: self._pending.append(number))
-
-    def _deliver_signals(self) -> None:
-        if threading.current_thread() is not threading.main_thread():
-            return
-        self._depth -= 1
-        if self._depth:
-            return
-        handlers, self._handlers = self._handlers, {}
-        pending, self._pending = self._pending, []
-        for number, handler in handlers.items():
-            signal.signal(number, handler)
-        for number in pending:
-            handlers[number](number, None)
-
-
-compilation = _CompilationClock()
-"""`swdual.runtime.native` and `swdual.runtime.jit` call it when they compile a kernel."""
 
 
 class Reading(NamedTuple):
@@ -226,10 +125,6 @@ class Bar:
         return Reading(self._what, min(done / total, 1.0) if total else None, speed, times)
 
 
-_bars: list[Bar] = []
-"""The bars that are shown now."""
-
-
 @contextmanager
 def progress_bar(what: str, unit: str, scale: float, *, shown: bool) -> Iterator[Bar]:
     """Show the progress of a task in this block; yields the bar to call with what is done, and all.
@@ -252,13 +147,13 @@ def progress_bar(what: str, unit: str, scale: float, *, shown: bool) -> Iterator
             logger.callHandlers(record)
         return False
 
-    _bars.append(bar)
+    compilation.bars.append(bar)
     logger.addFilter(deliver)
     try:
         yield bar
     finally:
         logger.removeFilter(deliver)
-        _bars.remove(bar)
+        compilation.bars.remove(bar)
         bar.close()
 
 

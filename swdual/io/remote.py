@@ -16,8 +16,8 @@ from contextlib import suppress
 from functools import cached_property
 from typing import IO, Any, NoReturn, TypeVar
 
-from swdual.io.url import redact_name, redact_text
 from swdual.runtime.extras import install_command
+from swdual.text.url import redact_name, redact_text
 
 Found = TypeVar("Found")
 

@@ -22,8 +22,8 @@ from typing import IO, Protocol, cast
 
 from swdual.errors import InputError
 from swdual.io.foreign import HEAD_BYTES, find_foreign
-from swdual.io.text import pluralize, quote, sanitize
-from swdual.io.url import find_path, redact_name
+from swdual.text.messages import pluralize, quote, sanitize
+from swdual.text.url import find_path, redact_name
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from swdual.errors import InputError
-from swdual.io.text import quote
 from swdual.registry import unknown
 from swdual.sequences.alphabet import ALPHABETS, Alphabet
+from swdual.text.messages import quote
 
 if TYPE_CHECKING:
     import numpy as np

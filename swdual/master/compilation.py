@@ -17,8 +17,9 @@ from typing import NamedTuple
 
 import xxhash
 
-from swdual.io.progress import COMPILING, REFRESH_SECONDS, compilation, progress_bar
+from swdual.io.progress import REFRESH_SECONDS, progress_bar
 from swdual.runtime.cache import cache_folder, source_digest
+from swdual.runtime.compilation import COMPILING, compilation
 from swdual.runtime.native_code import target_processor
 
 Job = tuple[str, *tuple[int, ...]]

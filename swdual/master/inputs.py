@@ -23,7 +23,6 @@ from swdual.errors import InputError
 from swdual.hits.search_parameters import SearchParameters
 from swdual.io.progress import progress_bar
 from swdual.io.stream import CHUNK_BYTES
-from swdual.io.text import name_some, pluralize
 from swdual.masking.mask import BLAST_PREFIX, FILE, STORED, STORED_MASKS, Mask, parse_mask
 from swdual.master.later_targets import LaterTargets, require_all_pairs
 from swdual.master.memory import limit_to_memory
@@ -55,6 +54,7 @@ from swdual.sequences.sequence import Sequence
 from swdual.sequences.translation import CODON
 from swdual.sequences.validation import OnInvalid
 from swdual.statistics.karlin_altschul import require_negative_mean
+from swdual.text.messages import name_some, pluralize
 
 logger = logging.getLogger("swdual")
 

@@ -17,7 +17,6 @@ from swdual.database.database import Database
 from swdual.errors import InputError, StatisticsUnavailable
 from swdual.hits.inclusion import InclusionHistory
 from swdual.hits.query_result import QueryResult
-from swdual.io.text import pluralize
 from swdual.master.checkpoint import Checkpoint, Identity
 from swdual.master.inputs import open_database, require_profile_search
 from swdual.master.search import Search
@@ -29,6 +28,7 @@ from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.detection import TypeRule
 from swdual.sequences.scoring import find_task
 from swdual.sequences.sequence import Sequence, first_word
+from swdual.text.messages import pluralize
 
 logger = logging.getLogger("swdual")
 

@@ -18,10 +18,10 @@ from numpy.typing import NDArray
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.hits.search_parameters import SearchParameters
-from swdual.io.text import quote
 from swdual.master.ranges import Range, TargetLengths
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence as Query
+from swdual.text.messages import quote
 
 SHARED_START = 16
 """Targets in front of which queries start to score together.

@@ -22,7 +22,6 @@ from collections.abc import Iterator
 from typing import Protocol
 
 from swdual.hits.query_result import QueryResult
-from swdual.io.text import pluralize
 from swdual.master.alignment import Traced, TracedFurther
 from swdual.master.candidates import Scored
 from swdual.master.checkpoint import Checkpoint
@@ -32,6 +31,7 @@ from swdual.master.merge import HitMerger
 from swdual.master.ranges import Range
 from swdual.master.serialization import serialize
 from swdual.sequences.sequence import Sequence
+from swdual.text.messages import pluralize
 
 logger = logging.getLogger("swdual")
 

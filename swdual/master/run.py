@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 from swdual.hits.adjustment_counts import AdjustmentCounts
 from swdual.hits.query_result import QueryResult
-from swdual.io.text import duration, pluralize
 from swdual.master.search import Search
+from swdual.text.messages import duration, pluralize
 
 if TYPE_CHECKING:
     from swdual.planning.timing import Timing

@@ -12,7 +12,6 @@ import numpy as np
 
 from swdual.backend import ResidentScorer, ScoringTask
 from swdual.hits.search_parameters import SearchParameters
-from swdual.io.text import pluralize
 from swdual.master.candidates import Candidates, Scored, merge_candidates
 from swdual.master.context import SearchContext
 from swdual.master.partition import Partition, PartitionInput, Replanning, partition_tasks
@@ -23,6 +22,7 @@ from swdual.master.worker_pool import AttemptReport, WorkerPool
 from swdual.profiles.query import find_scores
 from swdual.sequences.frames import frame_length, list_frames
 from swdual.sequences.sequence import Sequence as Query
+from swdual.text.messages import pluralize
 
 logger = logging.getLogger("swdual")
 

@@ -14,7 +14,6 @@ from swdual.database.reader import list_files
 from swdual.hits.query_result import QueryResult
 from swdual.hits.search_parameters import SearchParameters
 from swdual.io.progress import Bar, progress_bar
-from swdual.io.text import pluralize
 from swdual.master.checkpoint import Checkpoint, Identity, keep_journal, make_identity
 from swdual.master.context import SearchContext
 from swdual.master.executor import Executor
@@ -28,6 +27,7 @@ from swdual.master.worker import ScoringWorker
 from swdual.options import Progress, SearchOptions
 from swdual.sequences.sequence import Sequence as Record
 from swdual.statistics.model import SHARED_FACTS
+from swdual.text.messages import pluralize
 
 logger = logging.getLogger("swdual")
 

@@ -12,11 +12,11 @@ from swdual.database.database import Database
 from swdual.database.id_list import parse_identifiers
 from swdual.database.subset import Subset, select_records
 from swdual.errors import InputError
-from swdual.io.text import pluralize, quote
 from swdual.options import SearchOptions
 from swdual.taxonomy.taxdump import read_taxonomy
 from swdual.taxonomy.taxid_list import TaxidList, parse_taxids
 from swdual.taxonomy.tree import Taxonomy
+from swdual.text.messages import pluralize, quote
 
 SHOWN = 5
 """Unknown ids that a message names."""

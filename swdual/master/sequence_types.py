@@ -8,7 +8,6 @@ from typing import Any
 
 from swdual.errors import InputError
 from swdual.io.stream import CHUNK_BYTES
-from swdual.io.url import is_url
 from swdual.options import SearchOptions
 from swdual.profiles.query import list_profiles
 from swdual.sequences import matrices
@@ -17,6 +16,7 @@ from swdual.sequences.detection import Decision, TypeRule
 from swdual.sequences.fasta import look_at_file
 from swdual.sequences.records import as_sequences, find_alphabet, is_record
 from swdual.sequences.scoring import find_task
+from swdual.text.url import is_url
 
 
 def make_database_rule(options: SearchOptions, queries: Any) -> TypeRule:

@@ -11,7 +11,6 @@ from swdual.backend import Device
 from swdual.database.database import Database
 from swdual.hits.adjusters import make_adjuster
 from swdual.hits.search_parameters import SearchParameters
-from swdual.io.text import pluralize
 from swdual.master.context import SearchContext
 from swdual.master.cost import CalibrationCache, Setting
 from swdual.master.devices import available_threads, describe_devices, parse_devices
@@ -33,6 +32,7 @@ from swdual.master.worker import (
 from swdual.options import SearchOptions
 from swdual.runtime.memory import Allowance, find_allowance, resident_bytes
 from swdual.statistics.table import TableStatistics
+from swdual.text.messages import pluralize
 
 logger = logging.getLogger("swdual")
 

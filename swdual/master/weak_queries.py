@@ -10,7 +10,6 @@ import numpy as np
 
 from swdual.database.database import Database
 from swdual.hits.search_parameters import SearchParameters
-from swdual.io.text import name_some, pluralize
 from swdual.masking.mask import DEFAULT_METHODS, parse_mask
 from swdual.profiles.query import find_scores
 from swdual.runtime.stopping import check_stop
@@ -19,6 +18,7 @@ from swdual.sequences.frames import TranslatedSequence, frame_length, is_masked,
 from swdual.sequences.sequence import Sequence
 from swdual.sequences.translation import CODON
 from swdual.statistics.model import Statistics
+from swdual.text.messages import name_some, pluralize
 
 logger = logging.getLogger("swdual")
 

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 from swdual.errors import InputError
 from swdual.io.file_kind import DRAWING
 from swdual.io.output import replace_file
-from swdual.io.text import sanitize
 from swdual.planning.time_axis import time_ticks
 from swdual.runtime.extras import import_extra
+from swdual.text.messages import sanitize
 
 if TYPE_CHECKING:
     import matplotlib.figure

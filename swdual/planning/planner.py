@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from swdual import registry
 from swdual.errors import InputError
-from swdual.io import notebook
+from swdual.text import notebook
 
 if TYPE_CHECKING:
     import matplotlib.figure

@@ -7,8 +7,8 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from swdual.io.text import pluralize
 from swdual.planning.timeline import Planned, Timeline, chrome_trace, panels
+from swdual.text.messages import pluralize
 
 if TYPE_CHECKING:
     import matplotlib.figure
@@ -83,8 +83,8 @@ class Timing:
         )
 
     def _repr_html_(self) -> str:
-        from swdual.io import notebook
         from swdual.planning.gantt import svg
+        from swdual.text import notebook
 
         facts = notebook.text(repr(self)[1:-1])
         return notebook.join((notebook.paragraph(facts), notebook.drawing(svg(self.panels()))))

@@ -19,7 +19,6 @@ from swdual.composition.tables import AMINO_ACIDS, find_tables, is_adjustable
 from swdual.database.database import Database
 from swdual.hits.query_result import LATE_GRID_BYTES
 from swdual.hits.search_parameters import SearchParameters
-from swdual.io.text import duration
 from swdual.master.cost import choose_clock
 from swdual.prediction.synthetic_database import SyntheticDatabase
 from swdual.profiles.query import ProfileQuery, find_positions
@@ -28,6 +27,7 @@ from swdual.sequences.frames import frame_length, list_frames
 from swdual.sequences.sequence import Sequence as Query
 from swdual.statistics.karlin_altschul import background
 from swdual.statistics.table import TableStatistics
+from swdual.text.messages import duration
 
 SAMPLED_TARGETS, SAMPLED_QUERIES = 100, 200
 """Number of targets whose compositions stand for those of the database, and of queries for which

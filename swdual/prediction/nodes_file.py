@@ -35,10 +35,10 @@ from typing import Any
 
 from swdual.errors import InputError
 from swdual.io.input import read_toml
-from swdual.io.text import MAX_QUOTE_LENGTH, quote, sanitize, size
 from swdual.prediction.synthetic_database import SyntheticDatabase
 from swdual.registry import unknown
 from swdual.sequences.alphabet import ALPHABETS
+from swdual.text.messages import MAX_QUOTE_LENGTH, quote, sanitize, size
 
 MAX_NODES = 10_000
 """Nodes of a cluster."""

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
-from swdual.io.text import quote
 from swdual.profiles.frequencies import EPSILON, logarithms, standard_background
 from swdual.profiles.letters import NCBI_X, PLACES, number_as_ncbi
 from swdual.profiles.position_scores import UNSCORED, PositionScores
 from swdual.sequences.alphabet import INVALID, PROTEIN
+from swdual.text.messages import quote
 
 logger = logging.getLogger("swdual")
 

@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
-from swdual.io.text import quote
 from swdual.profiles.letters import NCBI_LETTERS, number_as_ncbi, order_as_ncbi, order_by_code
 from swdual.profiles.position_scores import UNSCORED, PositionScores, lowest_score
 from swdual.sequences.alphabet import INVALID, PROTEIN
 from swdual.sequences.matrices import MAX_MATRIX_SCORE, names
 from swdual.statistics.karlin_altschul import KarlinAltschul
+from swdual.text.messages import quote
 
 MIN_NCBI_LETTERS = 26
 """Older files end before O."""

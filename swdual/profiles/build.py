@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from swdual.composition.positions import PositionTables
 from swdual.composition.tables import AMINO_ACIDS, FORBIDDEN, SCALE, find_tables, is_adjustable
 from swdual.errors import InputError, StatisticsUnavailable
-from swdual.io.text import quote
 from swdual.profiles.frequencies import (
     EPSILON,
     ColumnFrequencies,
@@ -46,6 +45,7 @@ from swdual.sequences.matrices import load, names
 from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme
 from swdual.statistics.karlin_altschul import KarlinAltschul
 from swdual.statistics.parameters import gapped
+from swdual.text.messages import quote
 
 MAX_ROUNDING = 5e-5
 """How far a lambda of four decimals is from the exact one."""

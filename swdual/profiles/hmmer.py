@@ -12,9 +12,9 @@ import os
 import numpy as np
 
 from swdual.errors import InputError
-from swdual.io.text import quote
 from swdual.profiles.position_scores import PositionScores
 from swdual.sequences.alphabet import CODES, PROTEIN
+from swdual.text.messages import quote
 
 OPENING = "HMMER3"
 """How the first line begins."""

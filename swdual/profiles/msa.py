@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
-from swdual.io.text import pluralize, quote, sanitize
 from swdual.profiles.letters import EMPTY, GAP
 from swdual.profiles.rows import read_row
 from swdual.profiles.text import read_text
 from swdual.sequences.alphabet import INVALID, NUCLEOTIDE, PROTEIN
 from swdual.sequences.detection import TypeRule
+from swdual.text.messages import pluralize, quote, sanitize
 
 logger = logging.getLogger("swdual")
 

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError, StatisticsUnavailable
-from swdual.io.text import quote
 from swdual.profiles.letters import EMPTY, GAP
 from swdual.sequences.alphabet import INVALID, PROTEIN, raise_case
+from swdual.text.messages import quote
 
 PAIR, QUERY_ONLY, TARGET_ONLY = 0, 1, 2
 """Operations of alignments, as SAM numbers them: M, I and D."""

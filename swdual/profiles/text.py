@@ -6,7 +6,7 @@ import os
 
 from swdual.errors import InputError
 from swdual.io.input import read_small
-from swdual.io.text import LATIN_1
+from swdual.text.messages import LATIN_1
 
 
 def read_text(path: str | os.PathLike[str], max_bytes: int, *, nul_separates: bool = False) -> str:

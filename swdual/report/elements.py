@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from swdual.io.notebook import Head, Markup, join, text
+from swdual.text.notebook import Head, Markup, join, text
 
 
 def definitions(facts: Mapping[str, object]) -> Markup:

@@ -19,9 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from swdual.io.notebook import Markup
 from swdual.io.output import Output, Utf8
-from swdual.io.text import sanitize
+from swdual.text.messages import sanitize
+from swdual.text.notebook import Markup
 from swdual.version import __version__
 
 MAX_PLAIN_BYTES = 1 << 20

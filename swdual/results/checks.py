@@ -15,7 +15,7 @@ from swdual.errors import InputError
 from swdual.format import Column, Table
 from swdual.formats._text import QUERY_IDS, TARGET_IDS
 from swdual.hits.fields import FIELDS
-from swdual.io.text import pluralize, quote
+from swdual.text.messages import pluralize, quote
 
 logger = logging.getLogger("swdual")
 

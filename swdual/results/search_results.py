@@ -30,16 +30,16 @@ from swdual.hits.query_result import QueryResult
 from swdual.hits.search_parameters import SearchParameters
 from swdual.hits.shown import hits_table
 from swdual.hits.sparse import collect_scores
-from swdual.io import notebook
 from swdual.io.file_kind import FASTA
 from swdual.io.output import Output, Utf8, replace_file
 from swdual.io.stream import Source
-from swdual.io.text import pluralize
 from swdual.planning.timing import Timing
 from swdual.results.file_types import choose_format
 from swdual.runtime.extras import import_extra
 from swdual.runtime.keywords import plain_index, plain_number, require_range, takes_keywords_of
 from swdual.statistics.fit import Z_EDGES, Fit
+from swdual.text import notebook
+from swdual.text.messages import pluralize
 from swdual.version import __version__
 
 if TYPE_CHECKING:

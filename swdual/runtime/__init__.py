@@ -6,6 +6,8 @@
     How much memory the process may use, and how much it holds.
 ``cache``
     The folder in which compiled kernels and calibrations are kept.
+``compilation``
+    The time during which kernels are compiled.
 ``jit``
     Numba with the settings of this project.
 ``native_code``, ``codegen``, ``native``

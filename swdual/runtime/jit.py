@@ -11,8 +11,8 @@ from typing import Any, TypeVar, cast
 from numba import config, njit
 from numba.core import event
 
-from swdual.io.progress import compilation
 from swdual.runtime.cache import numba_folder
+from swdual.runtime.compilation import compilation
 
 _DECORATING = threading.Lock()
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, ParamSpec, TypeVar
 
 from swdual.errors import InputError, UnknownOption
-from swdual.io.text import nearest, quote
+from swdual.text.messages import nearest, quote
 
 P = ParamSpec("P")
 R = TypeVar("R")

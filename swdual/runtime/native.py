@@ -33,8 +33,8 @@ import numpy as np
 import xxhash
 
 from swdual.errors import EngineError
-from swdual.io.progress import compilation
 from swdual.runtime.cache import cache_folder, source_digest
+from swdual.runtime.compilation import compilation
 from swdual.runtime.native_code import (
     BOOLEAN,
     FLOAT,

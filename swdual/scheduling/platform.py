@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.io.input import read_small, read_toml
-from swdual.io.text import sanitize
 from swdual.registry import unknown
 from swdual.runtime.keywords import plain_number
+from swdual.text.messages import sanitize
 
 PLATFORMS: Mapping[str, tuple[int, ...]] = {
     "curie": (24, 1152, 40320, 80640),

@@ -23,12 +23,12 @@ from typing import Any, NamedTuple, Protocol
 
 from swdual import registry
 from swdual.errors import InputError, SwdualError
-from swdual.io.text import quote
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.processors import Ranges
 from swdual.scheduling.workload.workload import Workload
+from swdual.text.messages import quote
 
 PACKAGE = "swdual.scheduling.policies"
 

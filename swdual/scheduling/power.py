@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from swdual.errors import InputError
-from swdual.io.text import quote
 from swdual.registry import unknown
+from swdual.text.messages import quote
 
 MAX_POWER_VALUE = 1e9
 """The largest number of watts, seconds or nodes."""

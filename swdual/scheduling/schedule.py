@@ -6,7 +6,6 @@ import os
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from swdual.io.text import pluralize
 from swdual.scheduling import validation
 from swdual.scheduling.frames import data_frame
 from swdual.scheduling.metrics import METRICS, table
@@ -15,6 +14,7 @@ from swdual.scheduling.reports.comparison import Row, compare, shown
 from swdual.scheduling.reports.explanation import explain_job
 from swdual.scheduling.reports.summary import headline, summary
 from swdual.scheduling.schedule_data import ScheduleData
+from swdual.text.messages import pluralize
 
 if TYPE_CHECKING:
     import matplotlib.figure

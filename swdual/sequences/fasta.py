@@ -28,12 +28,12 @@ from swdual.io.stream import (
     read_text,
     source_name,
 )
-from swdual.io.text import quote, sanitize
 from swdual.sequences.alphabet import ALIGNMENT, PROTEIN, Alphabet
 from swdual.sequences.detection import AlphabetDetector, Decision, TypeRule
 from swdual.sequences.sequence import Batch, Sequence, decode_header
 from swdual.sequences.stream import bound_lines, chunks
 from swdual.sequences.validation import OnInvalid, Validator
+from swdual.text.messages import quote, sanitize
 
 if TYPE_CHECKING:
     import dnaio

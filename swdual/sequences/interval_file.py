@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from swdual.errors import InputError
 from swdual.io.stream import Source, read_text, source_name
-from swdual.io.text import quote, sanitize
 from swdual.sequences.sequence import decode_header
+from swdual.text.messages import quote, sanitize
 
 MAX_LINE_BYTES = 1 << 20
 """Bytes of a line of such a file."""

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError, MatrixError
 from swdual.io.input import read_small
-from swdual.io.text import quote
 from swdual.registry import unknown
 from swdual.sequences.alphabet import CODES, NUCLEOTIDE, PROTEIN, Alphabet
+from swdual.text.messages import quote
 
 MAX_MATRIX_SCORE = 32767
 """The largest absolute value of a matrix entry; the kernels read entries as two bytes."""

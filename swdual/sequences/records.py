@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, NoReturn, get_args
 
 from swdual.errors import InputError
-from swdual.io.text import LATIN_1
-from swdual.io.url import is_url
 from swdual.sequences.alphabet import INVALID, NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.fasta import read_sequences
 from swdual.sequences.objects import NAME_COLUMNS, SEQUENCE_COLUMNS, is_table, plain_source
 from swdual.sequences.sequence import Sequence
 from swdual.sequences.validation import BLANKS, DIGITS, OnInvalid, warn_of_digits
+from swdual.text.messages import LATIN_1
+from swdual.text.url import is_url
 
 _ITEM = "it must be a text, a record or an (id, sequence) pair"
 _VALUE = "a name has one sequence: a text or a record"

@@ -10,8 +10,8 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.io.text import TITLE_SEPARATOR, sanitize
 from swdual.sequences.alphabet import ALIGNMENT, PAD, PROTEIN, Alphabet, raise_case
+from swdual.text.messages import TITLE_SEPARATOR, sanitize
 
 LINE_LETTERS = 60
 """Letters in a line of FASTA."""

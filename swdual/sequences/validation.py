@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable
 from typing import Literal
 
 from swdual.errors import InputError
-from swdual.io.text import name_some, pluralize, quote, sanitize
 from swdual.runtime.stopping import check_stop
 from swdual.sequences.alphabet import INVALID, PROTEIN, Alphabet
 from swdual.sequences.detection import are_proteins
 from swdual.sequences.sequence import Batch, Sequence, batch_of, decode_header, first_word
+from swdual.text.messages import name_some, pluralize, quote, sanitize
 
 OnInvalid = Literal["error", "replace", "skip"]
 """Letters outside the alphabet raise an error, are read as the wildcard, or skip their record.

@@ -23,7 +23,6 @@ from swdual.errors import (
 from swdual.io.output import Output
 from swdual.io.progress import progress_bar
 from swdual.io.stream import Source, read_text
-from swdual.io.text import quote, sanitize
 from swdual.runtime.extras import install_command
 from swdual.server.answers import (
     Misfit,
@@ -36,6 +35,7 @@ from swdual.server.answers import (
 )
 from swdual.server.limits import QUIET_SECONDS
 from swdual.server.tokens import LOOPBACK, Tokens
+from swdual.text.messages import quote, sanitize
 
 try:
     import httpx

@@ -22,7 +22,6 @@ from swdual.database.database import Database
 from swdual.errors import OutputError, SwdualError
 from swdual.format import check_taxonomy, check_translated
 from swdual.io.output import Output
-from swdual.io.text import sanitize
 from swdual.master.kept_scorers import KeptScorers
 from swdual.master.run import RunResults
 from swdual.master.search import Search
@@ -34,6 +33,7 @@ from swdual.server.limits import Limits
 from swdual.server.problems import Problem, Refused, explain
 from swdual.server.requests import SearchRequest
 from swdual.server.spool import Spool
+from swdual.text.messages import sanitize
 
 logger = logging.getLogger("swdual")
 

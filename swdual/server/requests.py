@@ -12,7 +12,6 @@ from swdual.errors import InputError
 from swdual.format import REPORT_ALIGNMENTS, full_name, is_format
 from swdual.hits.taxa import choose_top
 from swdual.io.stream import find_compression
-from swdual.io.text import nearest, quote, sanitize
 from swdual.options import (
     ADJUST,
     COMPOSITION_MODES,
@@ -28,6 +27,7 @@ from swdual.sequences import matrices
 from swdual.sequences.frames import STRANDS
 from swdual.sequences.scoring import TASKS
 from swdual.server.media_types import negotiate
+from swdual.text.messages import nearest, quote, sanitize
 
 Schema = dict[str, Any]
 

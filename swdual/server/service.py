@@ -21,7 +21,6 @@ import uvicorn
 
 from swdual.database.database import Database
 from swdual.errors import InputError, ServerError
-from swdual.io.text import pluralize
 from swdual.master.compilation import compile_kernels
 from swdual.master.devices import available_threads
 from swdual.runtime.memory import find_allowance
@@ -35,6 +34,7 @@ from swdual.server.connections import (
 from swdual.server.jobs import JobQueue
 from swdual.server.limits import Limits
 from swdual.server.tokens import LOOPBACK, VARIABLE, Tokens
+from swdual.text.messages import pluralize
 
 logger = logging.getLogger("swdual")
 

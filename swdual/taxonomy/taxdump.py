@@ -18,7 +18,6 @@ from typing import IO
 
 from swdual.errors import InputError
 from swdual.io.input import read_lines
-from swdual.io.text import quote, sanitize
 from swdual.taxonomy.tree import (
     MAX_TAXID,
     ParentCycle,
@@ -26,6 +25,7 @@ from swdual.taxonomy.tree import (
     UnknownParent,
     make_taxonomy,
 )
+from swdual.text.messages import quote, sanitize
 
 NODES, NAMES, MERGED = "nodes.dmp", "names.dmp", "merged.dmp"
 

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 from swdual.errors import InputError
 from swdual.io.input import read_small
-from swdual.io.text import quote
 from swdual.runtime.keywords import require_types
 from swdual.taxonomy.tree import MAX_TAXID
+from swdual.text.messages import quote
 
 MAX_LIST_BYTES = 64 << 20
 

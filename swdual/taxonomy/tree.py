@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.io.text import nearest
+from swdual.text.messages import nearest
 
 MAX_TAXID = 2**31 - 1
 """The largest taxonomy id, as in BLAST."""

@@ -16,8 +16,8 @@ import pytest
 
 from swdual.cli import Terminated
 from swdual.errors import EngineError
-from swdual.io.progress import COMPILING
 from swdual.master.search import Search
+from swdual.runtime.compilation import COMPILING
 
 NUCLEOTIDES = ">n\n" + "ACGTTGCA" * 10 + "\n"
 needs_full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no /dev/full")

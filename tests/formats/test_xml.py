@@ -19,7 +19,7 @@ from support.properties import examples
 from swdual.api import search
 from swdual.formats import xml
 from swdual.io.output import Output
-from swdual.io.text import sanitize
+from swdual.text.messages import sanitize
 from swdual.version import __version__
 
 HOSTILE = "<b>&amp;</b> ]]> \"'\x00 \x1b[31m\x0b\x9b2J \ufffe \u202e tab\there é漢\U0001f9ec"

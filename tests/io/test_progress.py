@@ -20,6 +20,7 @@ import swdual
 from swdual.io import progress
 from swdual.io.progress import Bar, Reading, layout
 from swdual.master.compilation import COMMON, COMPOSITION, PLAIN
+from swdual.runtime.compilation import COMPILING, compilation
 
 PATIENCE = 100
 """Seconds after which something that has not come is a failure."""
@@ -260,7 +261,7 @@ def test_an_interrupt_during_a_compilation_is_not_lost():
     compiled = []
 
     def compile_one():
-        with progress.compilation.running():
+        with compilation.running():
             signal.raise_signal(signal.SIGINT)
             compiled.append(True)
 
@@ -271,11 +272,11 @@ def test_an_interrupt_during_a_compilation_is_not_lost():
     finally:
         signal.signal(signal.SIGINT, before)
     assert compiled == [True]
-    assert not progress.compilation.is_running
+    assert not compilation.is_running
 
 
 LONG = Reading("searching", 0.987, "1,234 GCUPS", "9 min 59 s, 23 h 59 min left")
-COMPILATION = Reading(progress.COMPILING, 0.4, "", "2 s, 3 s left")
+COMPILATION = Reading(COMPILING, 0.4, "", "2 s, 3 s left")
 UNKNOWN = Reading("building the database", None, "123 M residues/s", "1 min 20 s")
 
 
@@ -338,9 +339,9 @@ def test_a_resumed_search_skips_what_its_journal_holds(tmp_path, monkeypatch):
 def test_compilation_is_shown_and_is_no_part_of_the_time(clock):
     """While kernels are compiled the bar says so; neither speed nor times count it."""
     bar = Bar("easy, basic", "jobs/s", 1)
-    with progress.compilation.running():
+    with compilation.running():
         clock(7)
-        assert bar.read() == Reading(progress.COMPILING, None, "", "7 s")
+        assert bar.read() == Reading(COMPILING, None, "", "7 s")
     clock(10)
     bar(500, 1000)
     assert bar.read() == Reading("easy, basic", 0.5, "50.0 jobs/s", "10 s, 10 s left")
@@ -356,7 +357,7 @@ def test_the_first_search_says_that_it_compiles_and_does_not_count_it(
 import logging, sys
 logging.basicConfig(level=logging.INFO, stream=sys.stdout, format="%(message)s")
 import swdual
-from swdual.io.progress import compilation
+from swdual.runtime.compilation import compilation
 swdual.makedb(sys.argv[1], sys.argv[2], force=True)
 before = compilation.seconds
 mode = int(sys.argv[3])
@@ -376,7 +377,7 @@ print(compilation.seconds == before, hits)
         )
         return done.stdout.splitlines()
 
-    assert run() == [progress.COMPILING, "True ['t', 'part']"]
+    assert run() == [COMPILING, "True ['t', 'part']"]
     count = len([*(tmp_path / "cache").rglob("*.native")])
     expected = COMMON.kernels + kernels.kernels
     assert abs(count - expected) <= 3  # it depends on the width of the registers

@@ -13,11 +13,11 @@ import numpy as np
 import pytest
 
 import swdual
-from swdual.io.notebook import Head, Markup
 from swdual.io.output import Output
 from swdual.report import page as module
 from swdual.report.elements import definitions, details, static_table
 from swdual.report.page import PageWriter, encode_json
+from swdual.text.notebook import Head, Markup
 
 EVIL = "</script><!--<b onclick=x>&amp;\u2028 é 漢"
 

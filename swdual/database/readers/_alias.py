@@ -6,7 +6,7 @@ import os
 import re
 
 from swdual.errors import DatabaseError, InputError
-from swdual.io.text import quote
+from swdual.text.messages import quote
 
 KINDS = {"prot": "p", "nucl": "n"}
 """The first letter of the endings of files, for each alphabet."""

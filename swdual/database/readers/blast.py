@@ -10,10 +10,10 @@ from swdual.database.reader import OtherDatabase
 from swdual.database.readers._alias import KINDS, choose_kind, find_base, find_volumes
 from swdual.database.readers._records import check_type
 from swdual.database.readers._volume import Volume
-from swdual.io.text import pluralize, quote, sanitize
 from swdual.sequences.alphabet import ALPHABETS, Alphabet
 from swdual.sequences.sequence import Batch
 from swdual.sequences.validation import OnInvalid
+from swdual.text.messages import pluralize, quote, sanitize
 
 logger = logging.getLogger("swdual")
 

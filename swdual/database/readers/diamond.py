@@ -20,10 +20,10 @@ from swdual.database.readers._records import (
     padded_room,
 )
 from swdual.errors import DatabaseError
-from swdual.io.text import sanitize
 from swdual.sequences.alphabet import CODES, INVALID, LOWER, PROTEIN, Alphabet
 from swdual.sequences.sequence import Batch
 from swdual.sequences.validation import OnInvalid
+from swdual.text.messages import sanitize
 
 MAGIC = 0x24AF8A415EE186D
 HEADER = struct.Struct("<QIIQQQ")

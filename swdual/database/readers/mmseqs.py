@@ -21,10 +21,10 @@ from swdual.database.readers._records import (
     padded_room,
 )
 from swdual.errors import DatabaseError, InputError
-from swdual.io.text import quote, sanitize
 from swdual.sequences.alphabet import CODES, LOWER, NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.sequence import Batch, decode_header
 from swdual.sequences.validation import OnInvalid, Validator
+from swdual.text.messages import quote, sanitize
 
 if sys.version_info >= (3, 14):
     from compression import zstd

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from swdual.io.text import pluralize
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.orders import PRIORITY_OPTIONS, Order, find_order, order_option
 from swdual.scheduling.placing import reason_to_wait, start_now
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policy import Start, View
+from swdual.text.messages import pluralize
 
 OPTIONS = {"order": order_option("The order of the queue."), **PRIORITY_OPTIONS}
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from swdual.io.text import pluralize
 from swdual.scheduling.policies._malleable import Malleable
 from swdual.scheduling.policy import Decision, View
+from swdual.text.messages import pluralize
 
 
 class Policy(Malleable):

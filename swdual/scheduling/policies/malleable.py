@@ -32,7 +32,6 @@ from functools import partial
 import numpy as np
 
 from swdual.errors import InputError
-from swdual.io.text import pluralize
 from swdual.scheduling import processors as sets
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job, seconds
@@ -42,6 +41,7 @@ from swdual.scheduling.policies._shadow import find_shadow_time
 from swdual.scheduling.policies._sizes import Sizes, draw_sizes
 from swdual.scheduling.policy import Decision, Option, Resize, Running, Start, View
 from swdual.scheduling.workload.workload import Workload
+from swdual.text.messages import pluralize
 
 MALLEABLE = True
 

@@ -14,12 +14,12 @@ from collections.abc import Iterator
 from itertools import islice, zip_longest
 
 from swdual.errors import InputError
-from swdual.io.text import pluralize
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policy import Option, Start, View
 from swdual.scheduling.workload.threads import Threads
+from swdual.text.messages import pluralize
 
 GROWING = "growing"
 

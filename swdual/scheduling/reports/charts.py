@@ -16,7 +16,6 @@ from swdual import registry
 from swdual.errors import InputError
 from swdual.io.file_kind import DRAWING
 from swdual.io.output import replace_file
-from swdual.io.text import sanitize
 from swdual.planning.gantt import LINE, PALETTE, draw_or_save, encode_figure
 from swdual.planning.time_axis import DAY, HOUR, MINUTE, time_ticks
 from swdual.scheduling import metrics
@@ -24,6 +23,7 @@ from swdual.scheduling.energy import processor_states
 from swdual.scheduling.job import seconds
 from swdual.scheduling.reports.comparison import Comparison, Row
 from swdual.scheduling.schedule_data import ScheduleData
+from swdual.text.messages import sanitize
 
 if TYPE_CHECKING:
     import matplotlib.figure

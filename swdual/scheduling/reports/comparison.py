@@ -14,11 +14,9 @@ from numpy.typing import NDArray
 
 from swdual import registry
 from swdual.errors import InputError
-from swdual.io import notebook
 from swdual.io.endings import check_csv
 from swdual.io.file_kind import TABLE
 from swdual.io.output import Utf8, replace_file
-from swdual.io.text import pluralize
 from swdual.runtime.keywords import suggest_names
 from swdual.scheduling import metrics
 from swdual.scheduling.frames import data_frame
@@ -26,6 +24,8 @@ from swdual.scheduling.intervals import Estimate, estimate_mean
 from swdual.scheduling.metrics import METRICS, Metric
 from swdual.scheduling.schedule_data import ScheduleData
 from swdual.scheduling.workload.workload import DAY
+from swdual.text import notebook
+from swdual.text.messages import pluralize
 
 if TYPE_CHECKING:
     import pandas

@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
-from swdual.io.text import pluralize
 from swdual.scheduling import processors
 from swdual.scheduling.job import seconds
 from swdual.scheduling.schedule_data import ScheduleData
 from swdual.scheduling.workload.workload import Workload
+from swdual.text.messages import pluralize
 
 NAMED = 10
 """Max jobs of a list that are named."""

@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.io.file_kind import PAGE
-from swdual.io.notebook import Head, Markup, join, text
 from swdual.io.output import Output, replace_file
-from swdual.io.text import pluralize
 from swdual.report.elements import definitions, details, static_table
 from swdual.report.page import PageWriter, read_files
 from swdual.runtime.keywords import suggest_names
@@ -31,6 +29,8 @@ from swdual.scheduling.reports.explanation import Explainer
 from swdual.scheduling.reports.jobs_table import owners
 from swdual.scheduling.reports.summary import headline
 from swdual.scheduling.schedule_data import ScheduleData
+from swdual.text.messages import pluralize
+from swdual.text.notebook import Head, Markup, join, text
 from swdual.version import __version__
 
 ENDINGS = (".html", ".htm")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
-from swdual.io.text import pluralize
 from swdual.scheduling.metrics import (
     ENERGY_METRICS,
     STATISTICS,
@@ -16,6 +15,7 @@ from swdual.scheduling.metrics import (
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.reports.comparison import Row, human_time, shown
 from swdual.scheduling.workload.workload import DAY, Workload
+from swdual.text.messages import pluralize
 
 SPECIAL = {"expanded_slowdown": "stretch", "multiprogramming_level": "utilisation"}
 """What is shown only if it differs from something else, as it does where jobs shrink."""

@@ -23,7 +23,6 @@ from swdual.errors import InputError
 from swdual.io.file_kind import FileKind
 from swdual.io.output import replace_file, split_compression
 from swdual.io.stream import read_text, source_name
-from swdual.io.text import quote
 from swdual.runtime.keywords import suggest_names
 from swdual.scheduling.job import seconds
 from swdual.scheduling.workload.cleaning import clean
@@ -38,6 +37,7 @@ from swdual.scheduling.workload.trace import (
     parse_label,
 )
 from swdual.scheduling.workload.workload import Workload, check_numbers
+from swdual.text.messages import quote
 
 logger = logging.getLogger("swdual")
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swdual.errors import InputError
-from swdual.io.text import sanitize
 from swdual.runtime.keywords import plain_index, plain_number, require_range
 from swdual.scheduling.frames import data_frame
 from swdual.scheduling.job import Job
@@ -24,6 +23,7 @@ from swdual.scheduling.workload.preceding import (
     find_preceding,
 )
 from swdual.scheduling.workload.trace import MAX_VALUE, MEASURED
+from swdual.text.messages import sanitize
 
 if TYPE_CHECKING:
     import pandas

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple, NewType
 
-from swdual.io.text import sanitize
+from swdual.text.messages import sanitize
 
 Markup = NewType("Markup", str)
 

@@ -9,11 +9,11 @@ import pytest
 from swdual.auditing.table import read_hits
 from swdual.database.id_list import read_id_list
 from swdual.errors import DatabaseError, InputError
-from swdual.io.text import quote, sanitize
 from swdual.profiles import Profile
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.fasta import read_sequences
 from swdual.sequences.records import as_sequences
+from swdual.text.messages import quote, sanitize
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from swdual.errors import DatabaseError, InputError
-from swdual.io.url import find_path, is_url, redact_name, redact_text
+from swdual.text.url import find_path, is_url, redact_name, redact_text
 
 
 @pytest.mark.parametrize(
