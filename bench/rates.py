@@ -23,8 +23,9 @@ import numpy as np
 from swdual.backend import Device
 from swdual.database.database import Database
 from swdual.master.cost import calibrate, choose_clock, machine
-from swdual.master.inputs import make_scoring_scheme
 from swdual.master.worker import bind
+from swdual.request.options import SearchOptions
+from swdual.request.scheme import choose_scheme
 
 LENGTHS = [5, 7, 10, 20, 40, 80, 160, 320, 640, 1280, 2500, 5000, 10_000, 20_000, 35_000]
 TARGETS = [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000, 30_000, 70_000]
@@ -46,7 +47,7 @@ def ignore(_: int) -> None:
 def recorded(database: Database, letters: bytes, together: int, seed: int) -> dict[str, Any]:
     """Return seconds of the tasks of each length, and of the layout of the range."""
     clock = choose_clock("cpu")
-    scheme = make_scoring_scheme(database, None, None, None, None, None)
+    scheme = choose_scheme(database, SearchOptions())
     scorer = bind(Device("cpu"), database, scheme)
     count = len(database)
     over = threading.Event()
@@ -91,7 +92,7 @@ def main(targets: str, queries: str, out: str) -> None:
     with tempfile.TemporaryDirectory() as folder, Database.from_fasta(queries) as source:
         order = np.random.default_rng(5).permutation(len(source))[:4000].tolist()
         letters = b"".join(source.codes(order))
-        scheme = make_scoring_scheme(source, None, None, None, None, None)
+        scheme = choose_scheme(source, SearchOptions())
         scorer_of = partial(bind, Device("cpu"), scheme=scheme)
         rates = {str(k): calibrate(scorer_of, k, clock).to_dict() for k in (1, 2)}
         for count in TARGETS:

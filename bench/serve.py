@@ -33,7 +33,7 @@ from swdual.api import prepare_search
 from swdual.database.database import Database
 from swdual.database.makedb import makedb
 from swdual.database.source import is_database
-from swdual.options import SearchOptions
+from swdual.request.options import SearchOptions
 from swdual.sequences import synthesis
 from swdual.sequences.fasta import read_sequences
 

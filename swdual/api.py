@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any, Unpack
 from swdual.errors import InputError
 from swdual.hits.query_result import QueryResult
 from swdual.master.checkpoint import Checkpoint, Identity
-from swdual.master.inputs import ALL_PAIRS
 from swdual.master.search import Search
-from swdual.master.selection import apply_taxonomy
-from swdual.options import SearchKeywords, SearchOptions
 from swdual.profiles.profile import INCLUSION
+from swdual.request.options import SearchKeywords, SearchOptions
+from swdual.request.selection import apply_taxonomy
+from swdual.request.sources import ALL_PAIRS
 from swdual.runtime.keywords import (
     insert_parameters,
     merge_signatures,
@@ -422,7 +422,7 @@ def prepare_iteration(
             chosen = replace(chosen, query_loc=None)
         run = _make_search(source, opened, chosen, rules=rules.identity, after=after)
         require_profiles(run.params.scheme)
-        if run.params.translates:
+        if run.params.comparison.translates:
             raise InputError(
                 "the queries look like nucleotides, but an iterated search compares proteins; "
                 "translate them first, or use `dbtype='prot'` if they are proteins"

@@ -22,10 +22,10 @@ from swdual.errors import InputError
 from swdual.hits.fields import FIELDS, STANDARD, Kind, columns, needs_alignment, parse_fields
 from swdual.hits.fields import check_taxonomy as check_fields_taxonomy
 from swdual.hits.query_result import QueryResult
-from swdual.hits.search_parameters import SearchParameters
 from swdual.hits.targets import TargetRecords
 from swdual.hits.taxa import require_taxonomy
 from swdual.io.output import Output
+from swdual.request.search_parameters import SearchParameters
 from swdual.text.messages import sanitize
 
 Column = Sequence[Any] | NDArray[Any]
@@ -211,7 +211,7 @@ def check_translated(name: str, params: SearchParameters) -> None:
     InputError
         If it has no place for proteins of translated nucleotides.
     """
-    if name in UNTRANSLATED and params.translates:
+    if name in UNTRANSLATED and params.comparison.translates:
         raise InputError(
             f"{name} has no place for alignments of translated sequences ({params.program}); write "
             "a table with the fields cigar, qframe and sframe, or another format"

@@ -82,9 +82,9 @@ from swdual.master.cost import choose_clock
 from swdual.master.devices import list_gpus
 from swdual.master.search import Search
 from swdual.master.worker import ScoringWorker
-from swdual.options import SearchOptions
 from swdual.planning.gantt import PALETTE
 from swdual.planning.planner import make_plan
+from swdual.request.options import SearchOptions
 from swdual.sequences import synthesis
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.records import as_sequences

@@ -158,6 +158,11 @@ class Tracebacks(NamedTuple):
         numbers[2:4] += np.where(numbers[3] > numbers[2], firsts, 0)
         return self._replace(numbers=numbers)
 
+    @property
+    def query_places(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(alignments,) starts and ends in the query."""
+        return self.numbers[0], self.numbers[1]
+
     def place_in_targets(self, frames: NDArray[np.int8], bases: NDArray[np.int64]) -> Tracebacks:
         """Return the same alignments with their places in the nucleotides of translated targets.
 

@@ -35,7 +35,7 @@ from swdual.auditing.truth import Truth, require_bounds
 from swdual.errors import InputError
 from swdual.io.file_kind import JSON, PAGE, TABLE, FileKind, begins_with
 from swdual.io.output import Output, Utf8, replace_file
-from swdual.options import MAX_EVALUE
+from swdual.request.options import MAX_EVALUE
 from swdual.runtime.extras import import_extra
 from swdual.runtime.keywords import require_numbers
 from swdual.sequences.sequence import first_word

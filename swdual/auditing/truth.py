@@ -12,8 +12,8 @@ from swdual.auditing.hits import NO_HITS, Hits
 from swdual.database.database import Database
 from swdual.database.lookup import find_index
 from swdual.errors import InputError, UnknownIdentifier
-from swdual.master.inputs import SearchInputs
 from swdual.master.search import Search
+from swdual.request.inputs import SearchInputs
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import batch_of
 from swdual.text.messages import quote, sanitize
@@ -115,7 +115,7 @@ class Truth:
         targets can be told, and not on the number of its targets.
         """
         params = self.run.params
-        if params.scheme.matrix.alphabet is not PROTEIN or params.translates:
+        if params.scheme.matrix.alphabet is not PROTEIN or params.comparison.translates:
             return "the sequences are not proteins on both sides"
         if params.stats != "table":
             return f"`stats={params.stats!r}` needs the scores of all targets"

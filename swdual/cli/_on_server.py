@@ -90,7 +90,7 @@ def search_on_server(
     """
     from swdual.io.output import replace_file
     from swdual.io.stream import source_name
-    from swdual.options import SearchOptions
+    from swdual.request.options import SearchOptions
     from swdual.server import client
     from swdual.server.tokens import read_tokens
 

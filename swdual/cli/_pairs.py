@@ -96,7 +96,7 @@ def run_pairs(
         As `run_search` documents.
     """
     from swdual.api import identify_pairs, prepare_pairs
-    from swdual.options import SearchOptions
+    from swdual.request.options import SearchOptions
 
     cluster, resume = options.pop("cluster"), options.pop("resume")
     if cluster is None:

@@ -73,7 +73,7 @@ def find_alignments(
     click.UsageError
         If there shall be none, but filters or the format need them.
     """
-    from swdual.hits.search_parameters import ALIGNMENT_FILTERS
+    from swdual.request.search_parameters import ALIGNMENT_FILTERS
 
     if align == "none" and any(options[name] > 0 for name in ALIGNMENT_FILTERS):
         filters = " and ".join(f"--{name.replace('_', '-')}" for name in ALIGNMENT_FILTERS)

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from swdual.cli._complete import complete_format, complete_names
-from swdual.cli._options import Count, Real, combine, option
+from swdual.cli._options import (
+    Count,
+    Real,
+    combine,
+    composition_options,
+    evalue_option,
+    frame_options,
+    gencode_options,
+    mask_options,
+    option,
+    scheme_options,
+)
 from swdual.cli._size import Size
-
-if TYPE_CHECKING:
-    pass
-
-SEARCH_SPACES = ("subset", "database")
-"""Values of ``--search-space``."""
 
 outfmt_option = option(
     "-f",
@@ -184,7 +189,7 @@ target_options = combine(
 
 search_space_option = option(
     "--search-space",
-    type=click.Choice(SEARCH_SPACES),
+    type=click.Choice(["subset", "database"]),
     default="subset",
     show_default=True,
     help="What E-values refer to where targets are chosen: the subset of targets that is "
@@ -242,6 +247,40 @@ target_mask_options = combine(
     ),
 )
 """What is masked in targets."""
+
+result_options = combine(
+    evalue_option,
+    hit_options,
+    scheme_options,
+    gencode_options,
+    statistics_options,
+    composition_options,
+    frame_options,
+    mask_options,
+    option(
+        "--soft-masking",
+        is_flag=True,
+        help="Use masks of the query only to choose candidates; these are scored with all letters "
+        "as written.",
+    ),
+    target_mask_options,
+    target_options,
+    search_space_option,
+)
+"""All options that the hits of a search depend on, but for its inputs."""
+
+INPUT = (
+    "dbtype on_invalid query_loc mask lcase_masking soft_masking db_hard_mask db_soft_mask taxonomy"
+)
+FILTERS = (
+    "evalue max_target_seqs top max_hsps min_identity min_query_cover min_target_cover min_score "
+    "min_raw_score taxids not_taxids taxidlist not_taxidlist target_ids not_target_ids"
+)
+SCORING = (
+    "task matrix gap_open gap_extend reward penalty strand query_gencode db_gencode frameshift "
+    "stats sum_stats comp_based_stats dbsize search_space"
+)
+"""The parameters of `result_options`, but ``--adjust``, by the groups of the help."""
 
 device_options = combine(
     option(

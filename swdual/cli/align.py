@@ -84,7 +84,7 @@ def command(
     """
     from swdual.io.output import replace_file
     from swdual.master.search import Search
-    from swdual.options import SearchOptions
+    from swdual.request.options import SearchOptions
     from swdual.results.file_types import choose_format
 
     if a == b == "-":

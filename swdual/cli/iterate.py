@@ -227,7 +227,7 @@ def command(
     from swdual.format import check_taxonomy
     from swdual.io.output import replace_file
     from swdual.master.iteration import RoundOptions
-    from swdual.options import SearchOptions
+    from swdual.request.options import SearchOptions
     from swdual.results.file_types import choose_format
 
     chosen = choose_format(out, outfmt, header)

@@ -20,19 +20,17 @@ from swdual.cli._options import (
     Command,
     Count,
     OutputPath,
-    composition_options,
-    dbtype_option,
-    evalue_option,
-    frame_options,
-    gencode_options,
-    mask_options,
     named_inputs,
     option,
     read_mask,
-    strand_option,
-    task_option,
 )
-from swdual.cli._search_options import read_target_lists, target_options
+from swdual.cli._search_options import (
+    FILTERS,
+    INPUT,
+    SCORING,
+    read_target_lists,
+    result_options,
+)
 from swdual.io.progress import progress_bar
 from swdual.text.messages import sanitize
 
@@ -44,11 +42,10 @@ Sources = tuple[ProfileSource | str, ...]
 """Queries and database."""
 
 GROUPS = {
-    "Input": "pssm msa master ignore_master dbtype on_invalid task strand query_gencode db_gencode "
-    "frameshift query_loc mask lcase_masking taxids not_taxids taxidlist not_taxidlist target_ids "
-    "not_target_ids taxonomy",
-    "Hits": "max_target_seqs evalue sum_stats comp_based_stats adjust",
-    "Machine": "cpus gpus rates nodes times",
+    "Input": f"pssm msa master ignore_master {INPUT}",
+    "Filters": FILTERS,
+    "Scoring": f"{SCORING} adjust",
+    "Machine": "threads cpus gpus rates nodes times",
     "Plan": "planner gantt force as_json",
 }
 
@@ -114,25 +111,7 @@ swdual plan --times times.csv --cpus 3 --gpus 1 --json
 @option("--json", "as_json", is_flag=True, help="Print one JSON object, with all tasks.")
 @option("--gantt", type=OutputPath(), help="Draw the plan: an SVG, PNG or PDF file.")
 @option("--force", is_flag=True, help="Replace the drawing if it exists.")
-@dbtype_option
-@task_option
-@strand_option
-@gencode_options
-@option(
-    "-k",
-    "--max-target-seqs",
-    blast="-max-target-seqs",
-    type=Count(min=0),
-    metavar="N",
-    default=500,
-    show_default=True,
-    help="Largest number of hits of a query; 0 for all.",
-)
-@evalue_option
-@composition_options
-@frame_options
-@mask_options
-@target_options
+@result_options
 @on_invalid_option
 @logging_options
 def command(
@@ -197,12 +176,13 @@ def command(
         )
         facts, lines = {"tasks": len(columns[0])}, [pluralize(len(columns[0]), "task", "tasks")]
     else:
-        from swdual.prediction.preview import Preview, PreviewOptions
+        from swdual.prediction.preview import Preview
+        from swdual.request.options import SearchOptions
 
         queries, database = _read_sources(sources, options)
         known = _parse_rates(rates)
         with progress_bar("planning", "", 1, shown=progress):
-            preview = Preview(queries, database, cpus, gpus, known, PreviewOptions(**options))
+            preview = Preview(queries, database, cpus, gpus, known, SearchOptions(**options))
             plans, refused = _make_plans(planner, preview.plan)
         facts, lines = _describe_search(preview, given=isinstance(known, dict))
     if gantt is not None:
@@ -273,11 +253,11 @@ def _forecast(
 ) -> tuple[ClusterPreview, Forecast]:
     """Return the search on the nodes that a file describes, and its plan."""
     from swdual.prediction.cluster_preview import ClusterPreview
-    from swdual.prediction.preview import PreviewOptions
+    from swdual.request.options import SearchOptions
 
     queries, database = _read_sources(sources, options)
     with progress_bar("planning", "", 1, shown=progress):
-        preview = ClusterPreview(queries, database, nodes, PreviewOptions(**options))
+        preview = ClusterPreview(queries, database, nodes, SearchOptions(**options))
         return preview, preview.forecast(planner)
 
 

@@ -9,20 +9,7 @@ import click
 from swdual.cli import logging_options, on_invalid_option
 from swdual.cli._inputs import PROFILE_PHRASES, Inputs, input_options
 from swdual.cli._on_server import refuse_local, search_on_server, server_options
-from swdual.cli._options import (
-    Command,
-    Count,
-    composition_options,
-    evalue_option,
-    frame_options,
-    gencode_options,
-    limit_threads,
-    mask_options,
-    option,
-    output_options,
-    read_mask,
-    scheme_options,
-)
+from swdual.cli._options import Command, Count, limit_threads, option, output_options, read_mask
 from swdual.cli._resume import Resumption, resume_option
 from swdual.cli._run_search import (
     Outputs,
@@ -33,29 +20,24 @@ from swdual.cli._run_search import (
     timing_options,
 )
 from swdual.cli._search_options import (
-    hit_options,
+    FILTERS,
+    INPUT,
+    SCORING,
     machine_options,
     outfmt_option,
     plan_options,
     read_target_lists,
-    search_space_option,
-    statistics_options,
-    target_mask_options,
-    target_options,
+    result_options,
 )
 
 if TYPE_CHECKING:
     from swdual.master.search import Search
 
 GROUPS = {
-    "Input": "query db pssm msa master ignore_master dbtype on_invalid query_loc mask "
-    "lcase_masking soft_masking db_hard_mask db_soft_mask taxonomy",
+    "Input": f"query db pssm msa master ignore_master {INPUT}",
     "Output": "out outfmt header force",
-    "Filters": "evalue max_target_seqs top max_hsps min_identity min_query_cover "
-    "min_target_cover min_score min_raw_score taxids not_taxids taxidlist not_taxidlist "
-    "target_ids not_target_ids",
-    "Scoring": "task matrix gap_open gap_extend reward penalty strand query_gencode db_gencode "
-    "frameshift stats sum_stats comp_based_stats dbsize search_space",
+    "Filters": FILTERS,
+    "Scoring": SCORING,
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster server token_file "
     "resume",
     "Advanced": "align report_alignments adjust adjust_sample planner replan verify backend trace "
@@ -84,12 +66,7 @@ swdual search queries.fasta proteins.db --server http://127.0.0.1:8080
 @input_options
 @outfmt_option
 @output_options
-@evalue_option
-@hit_options
-@scheme_options
-@gencode_options
-@statistics_options
-@composition_options
+@result_options
 @option(
     "--adjust-sample",
     type=Count(min=0),
@@ -97,17 +74,6 @@ swdual search queries.fasta proteins.db --server http://127.0.0.1:8080
     metavar="N",
     help="Adjust N random pairs that are not candidates, too, and say how many hits --adjust all "
     "would add. The output stays the same.",
-)
-@frame_options
-@mask_options
-@target_mask_options
-@target_options
-@search_space_option
-@option(
-    "--soft-masking",
-    is_flag=True,
-    help="Use masks of the query only to choose candidates; these are scored with all letters as "
-    "written.",
 )
 @align_option
 @report_option
@@ -162,7 +128,7 @@ def command(
 
     from swdual.api import identify_search, prepare_search
     from swdual.hits.taxa import choose_top
-    from swdual.options import SearchOptions
+    from swdual.request.options import SearchOptions
     from swdual.results.file_types import choose_format
 
     chosen = choose_format(out, outfmt, header)

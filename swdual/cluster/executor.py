@@ -23,19 +23,20 @@ from swdual.cluster.membership import Node, Nodes
 from swdual.cluster.partition import ClusterPartition, partition_search
 from swdual.cluster.remote import Alignments, FurtherFound, Scores, SearchSpec, score
 from swdual.database.subset import Subset
+from swdual.database.target_range import Range
 from swdual.hits.query_result import QueryResult
 from swdual.hits.targets import SuppliedTargets
 from swdual.master.context import SearchContext
 from swdual.master.execution_log import ExecutionLog
 from swdual.master.executor import BatchExecution, BatchListener, Executor
-from swdual.master.inputs import SearchInputs
 from swdual.master.memory import plan_memory
 from swdual.master.partition import PartitionInput
-from swdual.master.ranges import Range, TaskId
+from swdual.master.ranges import TaskId
 from swdual.master.serialization import deserialize, read_key
 from swdual.master.setup import MAX_BATCH_CANDIDATES, estimate_needs, make_context, make_sample
-from swdual.options import SearchOptions
 from swdual.planning.timeline import Span
+from swdual.request.inputs import SearchInputs
+from swdual.request.options import SearchOptions
 from swdual.runtime.memory import find_allowance
 from swdual.sequences.frames import frame_length
 from swdual.sequences.sequence import Sequence as Query
@@ -96,7 +97,7 @@ class DaskExecutor(Executor):
             np.array(lengths, np.int64),
             params,
             options.for_nodes(),
-            inputs.later,
+            inputs.pairs,
             database.selection if isinstance(database, Subset) else None,
         )
         execution_log = ExecutionLog([], predicting=True)
@@ -143,7 +144,7 @@ class DaskExecutor(Executor):
             [node.rates for node in active],
             context.planner,
             context.params.frame_count,
-            None if context.later is None else context.later.select(numbers),
+            context.pairs.select(numbers),
         )
         partition = partition_search(given, ranges=ranges, done=done)
         batch = DaskBatch(

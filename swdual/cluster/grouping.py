@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.master.ranges import Range
+from swdual.database.target_range import Range
 
 TAPER = 0.8
 """Relative size of the largest group above the mean, and of the smallest below it."""

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from swdual import registry
 from swdual.cluster.grouping import Share, find_pending, group_queries
 from swdual.cluster.placement import assign_nodes
+from swdual.database.target_range import Range, TargetLengths
 from swdual.master.cost import CostModel
 from swdual.master.partition import GOOD_ENOUGH, PATIENCE, PartitionInput, instance_of
-from swdual.master.ranges import Range, TargetLengths, compute_columns, cut
+from swdual.master.ranges import compute_columns, cut
 from swdual.planning.instance import divisible_bound
 from swdual.planning.planner import PACKAGE, Plan, plan_instance
 
@@ -92,8 +93,8 @@ def partition_search(
 
     if ranges is None:
         part = 1.0
-        if given.later is not None:
-            compared = given.later.count_all_residues(database)
+        if given.pairs.selects:
+            compared = given.pairs.count_all_residues(query_count, database)
             all_cells = max(1.0, float(costs.lengths.sum()) * database.residues)
             part = float(costs.lengths @ compared) / all_cells
 
@@ -221,7 +222,7 @@ def _plan_shares(
     query_residues = np.array([costs.lengths[each].sum() for each in groups], np.int64)
     whole = np.maximum(query_residues[group] * residues[range_number], 1)
     cells = whole
-    if given.later is not None:
+    if given.pairs.selects:
         compared = given.count_residues(ranges)
         cells = np.array(
             [

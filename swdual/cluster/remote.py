@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from swdual.backend import Device
 from swdual.database.database import Database
 from swdual.database.subset import Selection, Subset
+from swdual.database.target_range import Range
 from swdual.errors import DatabaseError, DeviceError, EngineError, SwdualError
 from swdual.hits.query_result import QueryResult
-from swdual.hits.search_parameters import SearchParameters
 from swdual.master.alignment import (
     Traced,
     TracedFurther,
@@ -32,14 +32,14 @@ from swdual.master.alignment import (
 from swdual.master.compilation import compile_kernels
 from swdual.master.context import SearchContext
 from swdual.master.cost import CalibrationCache, CostModel, Setting
-from swdual.master.later_targets import LaterTargets
 from swdual.master.memory import measure_held_bytes
-from swdual.master.ranges import Range
 from swdual.master.scoring_stage import score_range
 from swdual.master.serialization import serialize
 from swdual.master.setup import build_context, resolve_devices
 from swdual.master.task import Stopped
-from swdual.options import SearchOptions
+from swdual.request.options import SearchOptions
+from swdual.request.pairs import ALL_TARGETS, AllTargets
+from swdual.request.search_parameters import SearchParameters
 from swdual.runtime.memory import find_allowance
 from swdual.sequences.alphabet import raise_case
 from swdual.sequences.sequence import Sequence as Query
@@ -82,8 +82,8 @@ class SearchSpec:
         What decides about hits.
     options
         The options; threads, devices and memory are those of each node.
-    later
-        Of all pairs: the targets that each query is compared with; None where that is all targets.
+    pairs
+        The targets that each query is compared with.
     selection
         The targets that are compared, if not all.
     """
@@ -96,7 +96,7 @@ class SearchSpec:
     lengths: NDArray[np.int64] = field(repr=False)
     params: SearchParameters
     options: SearchOptions
-    later: LaterTargets | None = field(default=None, repr=False)
+    pairs: AllTargets = field(default=ALL_TARGETS, repr=False)
     selection: Selection | None = field(default=None, repr=False)
 
 
@@ -187,7 +187,7 @@ class WorkerState:
         if options.backend == "simd":
             compile_kernels(adjusts=spec.params.adjusts)
         context = build_context(self.database, lengths, spec.params, options, held, book)
-        self.context: SearchContext = replace(context, later=spec.later)
+        self.context: SearchContext = replace(context, pairs=spec.pairs)
 
     def _open_database(self, spec: SearchSpec, worker: Worker) -> Database:
         """Return the database: the file if it is here and the same, else one that gets blocks.
@@ -220,7 +220,7 @@ class WorkerState:
                 return "cpu"
             raise DeviceError(f'declares no GPU; start it with --resources "{GPU}=1"')
         cells = int(spec.lengths.sum()) * self.database.residues * spec.params.frame_count
-        devices = resolve_devices(options, cells)
+        devices = resolve_devices(options, cells, spec.params.comparison)
         gpus = [device for device in devices if device.kind == "gpu"][:declared]
         return (*(device for device in devices if device.kind == "cpu"), *gpus)
 

@@ -22,6 +22,8 @@
     The database as an object.
 ``subset``
     A view of some targets of a database.
+``target_range``
+    A range of targets, which a task scores.
 ``translation``
     The frames of a database of nucleotides, as a database of proteins.
 ``lookup``, ``_find``

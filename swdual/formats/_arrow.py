@@ -59,14 +59,16 @@ def metadata(result: QueryResult | None) -> dict[str, str]:
         return {"swdual.version": __version__}
     scheme, targets = result.params.scheme, result.targets
     facts = {"method": "none"} if result.statistics is None else result.statistics.facts()
-    if result.params.stats == "fit" or result.params.profile:  # the rest is of this query only
+    if (
+        result.params.stats == "fit" or result.params.comparison.by_position
+    ):  # the rest is of this query only
         facts = {key: facts[key] for key in SHARED_FACTS if key in facts}
     search = {
         "matrix": scheme.matrix.name,
         "gap_open": scheme.gap_open,
         "gap_extend": scheme.gap_extend,
-        "query_gencode": result.params.query_gencode,
-        "db_gencode": result.params.db_gencode,
+        "query_gencode": result.params.comparison.query_gencode,
+        "db_gencode": result.params.comparison.db_gencode,
         "comp_based_stats": result.params.comp_based_stats,
         "adjust": result.params.adjust,
         "database": targets.name,

@@ -267,7 +267,7 @@ def _query(result: QueryResult, limit: int) -> dict[str, Any]:
     """
     columns: dict[str, list[Any]] = {}
     letters: dict[str, list[str]] = {"cigar": [], "target": []}
-    translated = result.params.query_gencode is not None
+    translated = result.params.comparison.query_gencode is not None
     if translated:
         letters["query"] = []
     for piece in result.pieces():
@@ -312,7 +312,7 @@ def _columns(rows: QueryResult) -> dict[str, list[Any]]:
     }
     if rows.statistics is not None:
         columns |= {"bits": rows.bits, "evalue": rows.evalues}
-    if rows.params.translates or rows.params.scheme.matrix.alphabet.complements:
+    if rows.params.comparison.translates or rows.params.scheme.matrix.alphabet.complements:
         columns["qframe"], columns["sframe"] = rows.shown_frames
     if rows.targets.has_taxids:
         (columns["organism"],) = hit_columns(
@@ -334,7 +334,10 @@ def _search(first: QueryResult, limit: int) -> dict[str, Any]:
         "source": "search",
         "evaluated": first.statistics is not None,
         "bases": bool(alphabet.complements),
-        "translates": [params.query_gencode is not None, params.db_gencode is not None],
+        "translates": [
+            params.comparison.query_gencode is not None,
+            params.comparison.db_gencode is not None,
+        ],
         "limit": limit,
         "filters": _filters(first),
         "alphabet": alphabet.letters,

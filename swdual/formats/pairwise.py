@@ -150,7 +150,7 @@ def _alignment(hit: Hit, alignment: Alignment) -> str:
     ]
     if bases:
         lines.append(f" Strand=Plus/{'Plus' if alignment.strand > 0 else 'Minus'}")
-    if hit.result.params.translates:
+    if hit.result.params.comparison.translates:
         frames = (alignment.query_frame, alignment.target_frame)
         lines.append(f" Frame = {'/'.join(f'{frame:+}' for frame in frames if frame)}")
     if alignment.length:

@@ -2,8 +2,6 @@
 
 ``targets``
     The records that hits name.
-``search_parameters``
-    The options that decide about hits.
 ``adjustment_counts``
     How many pairs were adjusted for composition.
 ``query_result``

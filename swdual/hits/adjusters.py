@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from swdual.composition.adjuster import Adjuster
-from swdual.hits.search_parameters import SearchParameters
+from swdual.request.search_parameters import SearchParameters
 from swdual.statistics.model import Statistics
 from swdual.statistics.table import TableStatistics
 
@@ -27,7 +27,7 @@ def make_adjuster(
     grid_bytes
         Memory for the alignments of one thread.
     """
-    scheme, mode, side = params.scheme, params.comp_based_stats, params.translated_side
+    scheme, mode, side = params.scheme, params.comp_based_stats, params.comparison.translated_side
     if not side or not isinstance(statistics, TableStatistics):
         return Adjuster(scheme, mode, grid_bytes, side)
     evalue = params.evalue * (PRELIMINARY_FACTOR if mode > 1 else 1)

@@ -15,10 +15,9 @@ from swdual.alignment.tracer import Tracer
 from swdual.backend import Progress
 from swdual.composition.adjuster import Adjuster
 from swdual.composition.tables import SCALE
-from swdual.hits.search_parameters import AlignmentFilters
 from swdual.profiles.query import find_positions, find_scores
-from swdual.sequences.frames import READING_FRAMES, count_residues, list_frames, measure_frames
-from swdual.sequences.translation import translate_target
+from swdual.request.search_parameters import AlignmentFilters
+from swdual.sequences.frames import list_frames, measure_frames
 from swdual.statistics.sum_statistics import find_min_score
 from swdual.statistics.table import TableStatistics
 
@@ -67,9 +66,7 @@ def _align(
     readings = list_readings(result)
 
     def make_pairs(chosen: list[int], frames: Frames) -> tuple[Pairs, NDArray[np.int64] | None]:
-        targets = [codes[k] for k in chosen]
-        if params.db_gencode is not None:
-            targets = [translate_target(each, frames[1], params.db_gencode) for each in targets]
+        targets = [params.comparison.read_target(codes[k], frames[1]) for k in chosen]
         if adjuster is None:
             scored, written = params.read_targets(targets)
             return tracer.pair(query, scored, frames[0], written, profile), None
@@ -120,9 +117,9 @@ def list_readings(result: QueryResult) -> Readings:
     """
     query, params = result.query, result.params
     own = [frame for frame, _ in list_frames(query, params.frames)]
-    theirs = (1,) if params.db_gencode is None else READING_FRAMES
-    frames = [*product(own, theirs)]
-    return Readings(query, result.target_lengths, frames, params.db_gencode is not None)
+    frames = [*product(own, params.comparison.target_frames)]
+    translated = params.comparison.db_gencode is not None
+    return Readings(query, result.target_lengths, frames, translated)
 
 
 def _round(scores: NDArray[np.int64], unit: int) -> NDArray[np.int64]:
@@ -154,8 +151,8 @@ def _evaluate(
         return unknown, unknown
     lengths = result.target_lengths[hits]
     params = result.params
-    if params.db_gencode is not None and (params.sum_stats or not params.adjusts):
-        lengths = np.maximum(count_residues(lengths, target_frames), 1)
+    if params.sum_stats or not params.adjusts:
+        lengths = np.maximum(params.comparison.measure_targets(lengths, target_frames), 1)
     query_lengths = measure_frames(result.query, frames)
     bits, _ = result.statistics.evaluate(_round(scores, unit), query_lengths, lengths)
     _, log_evalues = result.statistics.evaluate(scores / unit, query_lengths, lengths)

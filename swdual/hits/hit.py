@@ -11,7 +11,6 @@ import numpy as np
 from swdual.alignment.alignment import Alignment
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.hits.inclusion import Inclusion
-from swdual.sequences.frames import TranslatedSequence
 from swdual.sequences.sequence import Sequence, first_word
 
 if TYPE_CHECKING:
@@ -84,11 +83,8 @@ class Hit:
         """The target."""
         codes = self.result.target_codes[self.place]
         alphabet, params = self.result.targets.alphabet, self.result.params
-        if params.db_gencode is not None:
-            code = params.db_gencode
-            return TranslatedSequence(self.title, codes, alphabet, genetic_code=code)
         if params.db_mask is None:
-            return Sequence(self.title, codes, alphabet)
+            return params.comparison.show_target(self.title, codes, alphabet)
         soft = params.db_hard_mask == "none"
         return Sequence.of_cased(self.title, codes, alphabet, soft)
 
@@ -164,7 +160,12 @@ class Hit:
         """
         further = self.result.further
         first, last = np.searchsorted(further.hit_indices, [self.place, self.place + 1]).tolist()
-        shown = self.result.show_frames(further.frames, further.target_frames)
+        shown = self.result.params.comparison.show_frames(
+            self.result.query,
+            further.frames,
+            further.target_frames,
+            lambda: further.tracebacks.query_places,
+        )
         return [
             self.alignment,
             *(

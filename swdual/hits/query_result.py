@@ -21,10 +21,10 @@ from swdual.errors import InputError
 from swdual.hits.adjustment_counts import NO_ADJUSTMENT, AdjustmentCounts
 from swdual.hits.hit import Hit
 from swdual.hits.inclusion import Inclusion, InclusionHistory, list_inclusions
-from swdual.hits.search_parameters import ALIGNMENT_FILTERS, AlignmentFilters, SearchParameters
 from swdual.hits.targets import StoredTargets, TargetRecords
 from swdual.hits.taxa import LCA_TOP, CommonAncestor, find_common_ancestor
 from swdual.profiles.query import find_positions, find_scores
+from swdual.request.search_parameters import ALIGNMENT_FILTERS, AlignmentFilters, SearchParameters
 from swdual.runtime.keywords import (
     find_fractions,
     plain_index,
@@ -33,9 +33,7 @@ from swdual.runtime.keywords import (
     require_range,
     suggest_names,
 )
-from swdual.sequences.frames import count_residues, find_reading_frames, frames_of_whole
 from swdual.sequences.sequence import Sequence, description, first_word, identifiers
-from swdual.sequences.translation import translate
 from swdual.statistics.model import Statistics
 from swdual.text.messages import pluralize, quote
 from swdual.version import __version__
@@ -297,24 +295,18 @@ class QueryResult(SequenceOf[Hit]):
     @property
     def _compared_codes(self) -> list[bytes]:
         """Residue codes of the frames of the targets that were compared."""
-        code = self.params.db_gencode
-        if code is None:
-            return self.target_codes
         pairs = zip(self.target_codes, self.target_frames.tolist(), strict=True)
-        return [translate(codes, frame, code) for codes, frame in pairs]
+        return [self.params.comparison.read_target(codes, frame) for codes, frame in pairs]
 
     def _place_in_targets(self, traced: Tracebacks) -> Tracebacks:
         """Return alignments with their places in the targets as given."""
-        if self.params.db_gencode is None:
-            return traced
-        return traced.place_in_targets(self.target_frames, self.target_lengths)
+        frames, lengths = self.target_frames, self.target_lengths
+        return self.params.comparison.place(traced, frames, lengths)
 
     @property
     def compared_lengths(self) -> NDArray[np.int64]:
         """Residues of what was compared of each target."""
-        if self.params.db_gencode is None:
-            return self.target_lengths
-        return count_residues(self.target_lengths, self.target_frames)
+        return self.params.comparison.measure_targets(self.target_lengths, self.target_frames)
 
     @property
     def evaluated_lengths(self) -> NDArray[np.int64]:
@@ -330,33 +322,8 @@ class QueryResult(SequenceOf[Hit]):
     @property
     def shown_frames(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The frames of query and target as BLAST tells them, (hits,) each."""
-        ours, theirs = self.show_frames(self.frames, self.target_frames)
-        if self.params.scheme.frameshift:
-            starts, ends = self.tracebacks.numbers[:2]
-            own = find_reading_frames(starts, ends, self.frames, len(self.query))
-            ours = frames_of_whole(self.query, own)
-        return ours, theirs
-
-    def show_frames(
-        self, frames: NDArray[np.int8], target_frames: NDArray[np.int8]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the frames of query and target as BLAST tells them.
-
-        What is compared with the reverse complement of a query is told as the target's. A protein
-        beside nucleotides that are translated has frame 0.
-
-        Parameters
-        ----------
-        frames, target_frames
-            (alignments,) as in this result.
-        """
-        ours, theirs = frames.astype(np.int64), target_frames.astype(np.int64)
-        if not self.params.translates:
-            return np.ones_like(ours), ours
-        none = np.zeros_like(ours)
-        return (
-            none if self.params.query_gencode is None else frames_of_whole(self.query, ours),
-            none if self.params.db_gencode is None else theirs,
+        return self.params.comparison.show_frames(
+            self.query, self.frames, self.target_frames, lambda: self.tracebacks.query_places
         )
 
     @cached_property

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.hits.query_result import LATE_GRID_BYTES, QueryResult
-from swdual.hits.search_parameters import SearchParameters
 from swdual.profiles.query import ProfileQuery, find_positions, find_scores
+from swdual.request.search_parameters import SearchParameters
 from swdual.sequences.alphabet import raise_case
 from swdual.sequences.sequence import Sequence
 

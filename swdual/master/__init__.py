@@ -2,14 +2,6 @@
 
 ``search``, ``run``
     One search, from its inputs to its results; these on their way into a format.
-``inputs``, ``sequence_types``
-    Reads queries, database and scoring scheme; what options say about the types of sequences.
-``selection``
-    The targets of some organisms, or of a list.
-``translation``
-    Decides what is translated; queries with the proteins of their frames.
-``weak_queries``
-    Queries that are too short to find anything.
 ``setup``, ``devices``, ``worker``, ``kept_scorers``, ``compilation``, ``warm_up``
     Chooses the devices and makes a worker of each, with scorers of earlier searches if these are
     kept; compiles the kernels.
@@ -25,9 +17,8 @@
     The whole search on one page: the stages of each batch of queries.
 ``executor``, ``threads``
     The contract of what runs the tasks, which threads and Dask fulfil; the threads of this machine.
-``ranges``, ``later_targets``, ``cost``, ``partition``
-    Cuts the targets; which of them a query is compared with, of all pairs; predicts the seconds of
-    a task; chooses the cut and the plan.
+``ranges``, ``cost``, ``partition``
+    Cuts the targets; predicts the seconds of a task; chooses the cut and the plan.
 ``task``, ``work_stealing``, ``worker_pool``, ``scoring_stage``
     Tasks; which of them a worker runs next; the threads of the workers; all of this for a batch.
 ``candidates``, ``serialization``

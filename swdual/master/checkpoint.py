@@ -21,13 +21,14 @@ import xxhash
 
 from swdual.database.database import Database
 from swdual.database.subset import Subset
+from swdual.database.target_range import Range
 from swdual.errors import OutputError
-from swdual.hits.search_parameters import SearchParameters
 from swdual.io.journal import Journal
 from swdual.master.candidates import Scored
-from swdual.master.ranges import Range, TaskId, restore_ranges
+from swdual.master.ranges import TaskId, restore_ranges
 from swdual.master.serialization import TASK, deserialize, read_key
 from swdual.profiles.query import ProfileQuery
+from swdual.request.search_parameters import SearchParameters
 from swdual.sequences.sequence import Sequence as Query
 from swdual.version import __version__
 
@@ -76,7 +77,8 @@ def make_identity(
     if isinstance(database, Subset):
         parts.append(database.selection.digest.encode())
     sections = _digest(parts)
-    names = [field.name for field in fields(SearchParameters) if field.name != "scheme"]
+    apart = ("scheme", "comparison")
+    names = [field.name for field in fields(SearchParameters) if field.name not in apart]
     return {
         "release": __version__,
         "queries": f"{len(queries)} with digest {asked}",
@@ -85,6 +87,7 @@ def make_identity(
         "gapopen": scheme.gap_open,
         "gapextend": scheme.gap_extend,
         **{name.replace("_", "-"): getattr(params, name) for name in names},
+        **params.comparison.identify(),
     }
 
 

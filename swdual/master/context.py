@@ -14,20 +14,20 @@ from swdual.composition.adjuster import Adjuster
 from swdual.composition.tables import SCALE
 from swdual.composition.targets import SEG
 from swdual.database.database import Database
-from swdual.database.translation import find_frames, number_frames
+from swdual.database.target_range import Range
 from swdual.hits.query_result import QueryResult, score_cutoff
-from swdual.hits.search_parameters import SearchParameters
 from swdual.master.candidates import Candidates, Scored, select_best
 from swdual.master.checkpoint import Checkpoint
 from swdual.master.execution_log import ExecutionLog
-from swdual.master.later_targets import LaterTargets, TaskBounds, count_residues
 from swdual.master.memory import Memory
-from swdual.master.ranges import Range, cut
+from swdual.master.ranges import cut
 from swdual.master.task import Progress
 from swdual.master.unadjusted_sample import UnadjustedSample
 from swdual.master.verification import Verification
 from swdual.master.worker import ScoringWorker, Worker
 from swdual.profiles.query import ProfileQuery, find_scores
+from swdual.request.pairs import ALL_TARGETS, AllTargets, TaskBounds
+from swdual.request.search_parameters import SearchParameters
 from swdual.sequences.frames import list_frames, measure_frames, shortest_frame_length
 from swdual.sequences.sequence import Sequence
 from swdual.statistics.karlin_altschul import KarlinAltschul
@@ -89,9 +89,8 @@ class SearchContext:
         Draws targets that are not candidates, to be adjusted; None without ``--adjust-sample``.
     checkpoint
         Keeps finished tasks in the journal; None without one.
-    later
-        Of all pairs of a database: the targets that each query is compared with; None where that
-        is all targets.
+    pairs
+        The targets that each query is compared with.
     chosen
         Where only some of the targets are compared: their numbers in the input, ascending.
     alignment_workers
@@ -122,7 +121,7 @@ class SearchContext:
     verification: Verification | None
     sample: UnadjustedSample | None
     checkpoint: Checkpoint | None = None
-    later: LaterTargets | None = None
+    pairs: AllTargets = ALL_TARGETS
     chosen: NDArray[np.unsignedinteger] | None = None
     alignment_workers: list[Worker] = field(default_factory=list)
     failed_workers: set[int] = field(default_factory=set)
@@ -162,9 +161,7 @@ class SearchContext:
         target_range
             The range.
         """
-        if self.later is None:
-            return TaskBounds(target_range.first, target_range.first, target_range.last)
-        return self.later.find_bounds(number, self.database, target_range)
+        return self.pairs.find_bounds(number, self.database, target_range)
 
     def count_residues(self, numbers: range, ranges: list[Range]) -> NDArray[np.int64]:
         """Return (queries, ranges) the residues that queries are compared with in each range.
@@ -176,16 +173,14 @@ class SearchContext:
         ranges
             The ranges.
         """
-        later = None if self.later is None else self.later.select(numbers)
-        return count_residues(later, self.database, len(numbers), ranges)
+        pairs = self.pairs.select(numbers)
+        return pairs.count_residues(len(numbers), self.database, ranges)
 
     def find_ordinals(
         self, records: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
         """Return the numbers of targets, and their frames, of records of `database`."""
-        frames = np.ones(len(records), np.int8)
-        if self.params.db_gencode is not None:
-            records, frames = find_frames(records)
+        records, frames = self.params.comparison.find_targets(records)
         if self.chosen is not None:
             records = self.chosen[records].astype(np.int64)
         return records, frames
@@ -203,14 +198,12 @@ class SearchContext:
         records = result.ordinals[hit_indices]
         if self.chosen is not None:
             records = np.searchsorted(self.chosen, records)
-        if self.params.db_gencode is None:
-            return records
-        return number_frames(records, result.target_frames[hit_indices])
+        frames = result.target_frames[hit_indices]
+        return self.params.comparison.number_records(records, frames)
 
     def count_targets(self, number: int) -> int:
         """Return with how many targets a query is compared."""
-        before = 0 if self.later is None else int(self.later.ranks[number]) + 1
-        return len(self.database) - before
+        return len(self.database) - self.pairs.count_before(number)
 
     def score(
         self, query: Sequence, number: int, target_range: Range, worker: Worker, progress: Progress

@@ -38,8 +38,8 @@ from numpy.typing import ArrayLike, NDArray
 from swdual.backend import MAX_SCORE, ScoreCutoffs, Scorer, SelectingScorer
 from swdual.database.database import Database
 from swdual.errors import InputError
-from swdual.hits.search_parameters import SearchParameters
 from swdual.lanes.pack import INTRA_SEQUENCE_COST
+from swdual.request.search_parameters import SearchParameters
 from swdual.runtime.cache import cache_folder
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
@@ -679,14 +679,14 @@ class Setting(NamedTuple):
     ----------
     place
         Where they run, if that matters, such as "in a node".
-    frameshift
-        Whether cells have frameshifts.
+    cells
+        What cells have that those of sequences as they are written have not.
     bounds
         Whether most targets have upper bounds only: see `SelectingScorer`.
     """
 
     place: str = ""
-    frameshift: bool = False
+    cells: str = ""
     bounds: bool = False
 
     @classmethod
@@ -700,12 +700,12 @@ class Setting(NamedTuple):
         place
             Where it runs.
         """
-        return cls(place, params.scheme.frameshift > 0, params.has_cutoffs)
+        return cls(place, params.comparison.cells, params.has_cutoffs)
 
     @property
     def name(self) -> str:
         """How the file of a `CalibrationCache` calls it."""
-        words = self.place, "with frameshifts" * self.frameshift, "with bounds" * self.bounds
+        words = self.place, self.cells, "with bounds" * self.bounds
         return " ".join(filter(None, words))
 
 

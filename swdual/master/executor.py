@@ -29,13 +29,14 @@ from collections.abc import Collection, Sequence
 from types import TracebackType
 from typing import Protocol, Self
 
+from swdual.database.target_range import Range
 from swdual.hits.query_result import QueryResult
 from swdual.master.alignment import Traced, TracedFurther
 from swdual.master.candidates import Scored
 from swdual.master.context import SearchContext
-from swdual.master.inputs import SearchInputs
-from swdual.master.ranges import Range, TaskId
-from swdual.options import SearchOptions
+from swdual.master.ranges import TaskId
+from swdual.request.inputs import SearchInputs
+from swdual.request.options import SearchOptions
 from swdual.sequences.sequence import Sequence as Query
 
 

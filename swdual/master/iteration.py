@@ -18,10 +18,11 @@ from swdual.errors import InputError, StatisticsUnavailable
 from swdual.hits.inclusion import InclusionHistory
 from swdual.hits.query_result import QueryResult
 from swdual.master.checkpoint import Checkpoint, Identity
-from swdual.master.inputs import open_database, require_profile_search
 from swdual.master.search import Search
-from swdual.options import SearchOptions
 from swdual.profiles.profile import Profile
+from swdual.request.comparisons.profile import require_profile_search
+from swdual.request.options import SearchOptions
+from swdual.request.sources import open_database
 from swdual.results.search_results import SearchResults
 from swdual.runtime.keywords import plain_number
 from swdual.sequences.alphabet import PROTEIN

@@ -6,9 +6,9 @@ import threading
 
 from swdual.backend import Device, ReleasingScorer, Scorer
 from swdual.database.database import Database
-from swdual.hits.search_parameters import SearchParameters
 from swdual.master.cost import CalibrationCache, Setting
 from swdual.master.worker import bind
+from swdual.request.search_parameters import SearchParameters
 from swdual.sequences.scoring import ScoringScheme
 
 SAVE_SECONDS = 10.0

@@ -10,7 +10,6 @@ gains.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass, replace
 
@@ -18,20 +17,18 @@ from swdual.alignment.tracer import GRID_BYTES
 from swdual.backend import KEPT_BYTES, TARGET_COST, CachingScorer, Scorer
 from swdual.composition.positions import find_max_table_bytes
 from swdual.database.database import Database
-from swdual.database.memory import SEARCH_BYTES, index_bytes
+from swdual.database.memory import index_bytes
 from swdual.hits.query_result import LATE_GRID_BYTES
 from swdual.master.ranges import MIN_RANGE_RESIDUES
+from swdual.request.queries import QUERY_BYTES, RESIDUE_BYTES
 from swdual.runtime.memory import (
     MIB,
-    READ_ANYWAY,
     Allowance,
     find_largest_part,
     interpolate,
     refuse_below,
     resident_bytes,
 )
-from swdual.runtime.stopping import check_stop
-from swdual.sequences.sequence import Sequence
 
 PROGRAM_BYTES = 88 * MIB
 """Python, its packages and the kernels, without Numba, which only compiles them."""
@@ -49,9 +46,6 @@ HELD_STEP = 16 * MIB
 
 WORKER_BYTES = 4 * MIB
 """An idle thread, and what its allocator keeps."""
-
-RESIDUE_BYTES, QUERY_BYTES = 4, 300
-"""Each residue of a query, with all copies, and each query in addition."""
 
 TASK_BYTES, WORKER_TASK_BYTES = 2500, 40
 """A task in the scheduler, and its entry in the plan of each worker."""
@@ -251,35 +245,6 @@ def measure_held_bytes() -> int:
     """
     held = max(0, resident_bytes() - LOADED_BYTES)
     return -(-held // HELD_STEP) * HELD_STEP
-
-
-def limit_to_memory(
-    queries: Iterable[Sequence], held: int, allowed: Allowance
-) -> Iterator[Sequence]:
-    """Yield queries while they fit into memory.
-
-    Parameters
-    ----------
-    queries
-        They are all read, even those that are not yielded.
-    held
-        Bytes of a database that is held in memory.
-    allowed
-        How much memory the search may use, and what limits it.
-
-    Raises
-    ------
-    MemoryLimitError
-        At the end, if they do not fit: then it is known what would be enough.
-    """
-    size = 0
-    for query in queries:
-        check_stop()
-        size += RESIDUE_BYTES * len(query.codes) + QUERY_BYTES
-        if size <= READ_ANYWAY or SEARCH_BYTES + held + size <= allowed.bytes:
-            yield query
-    if size > READ_ANYWAY:
-        refuse_below(SEARCH_BYTES + held + size, allowed, "fewer queries at a time take less")
 
 
 def _remedy(needs: Needs) -> str:

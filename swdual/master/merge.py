@@ -14,6 +14,7 @@ from swdual.alignment.further import FurtherAlignments
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.backend import TARGET_COST
 from swdual.composition.adjusted import AdjustedScores
+from swdual.database.target_range import Range
 from swdual.errors import StatisticsUnavailable
 from swdual.hits.adjustment_counts import NO_ADJUSTMENT, AdjustmentCounts
 from swdual.hits.linking import link_hits
@@ -21,7 +22,7 @@ from swdual.hits.query_result import QueryResult
 from swdual.master.alignment import Traced, TracedFurther
 from swdual.master.candidates import NO_CANDIDATES, Candidates, Scored, merge_candidates
 from swdual.master.context import SearchContext, evaluate_scores, take_log
-from swdual.master.ranges import Range, TaskId
+from swdual.master.ranges import TaskId
 from swdual.sequences.frames import frame_length, measure_frames
 from swdual.sequences.sequence import Sequence
 
@@ -306,7 +307,7 @@ class HitMerger:
             query_lengths = measure_frames(query, frames)
             bits, log_evalues = evaluate_scores(statistics, scores, query_lengths, lengths)
         ordinals, target_frames = context.find_ordinals(ordinals)
-        if context.params.db_gencode is not None:
+        if context.params.comparison.db_gencode is not None:
             lengths = context.targets.find_lengths(ordinals)
         result = QueryResult(
             query,

@@ -10,8 +10,8 @@ from swdual.database.database import Database
 from swdual.database.source import log_type
 from swdual.errors import InputError
 from swdual.master.search import Search
-from swdual.master.sequence_types import look_at, make_database_rule, make_query_rule
-from swdual.options import SearchOptions
+from swdual.request.options import SearchOptions
+from swdual.request.sequence_types import look_at, make_database_rule, make_query_rule
 from swdual.runtime.keywords import refuse_unknown
 from swdual.sequences.alphabet import Alphabet
 from swdual.sequences.matrices import LetterScores, SubstitutionMatrix

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual import registry
+from swdual.database.target_range import Range, TargetLengths
 from swdual.master.cost import KNOTS, CostModel, interpolate_columns
-from swdual.master.later_targets import LaterTargets, count_residues
-from swdual.master.ranges import Range, TargetLengths, TaskId, compute_columns, cut, list_task_ids
+from swdual.master.ranges import TaskId, compute_columns, cut, list_task_ids
 from swdual.master.task import Task
 from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.planning.planner import PACKAGE, Plan, plan_instance
+from swdual.request.pairs import ALL_TARGETS, AllTargets
 
 if TYPE_CHECKING:
     from swdual.planning.instance import Instance
@@ -75,8 +76,8 @@ class PartitionInput:
         Name of the planner.
     frame_count
         Frames of each query that are compared.
-    later
-        The targets that each query is compared with, if not all.
+    pairs
+        The targets that each query is compared with.
     resident
         Whether all workers hold all targets: then queries are complete one after the other, so that
         hits are aligned while others are scored.
@@ -88,7 +89,7 @@ class PartitionInput:
     rates: Sequence[CostModel]
     planner: str
     frame_count: int = 1
-    later: LaterTargets | None = None
+    pairs: AllTargets = ALL_TARGETS
     resident: bool = False
 
     @property
@@ -98,7 +99,7 @@ class PartitionInput:
 
     def count_residues(self, ranges: Sequence[Range]) -> NDArray[np.int64]:
         """Return (queries, ranges) the residues that each query is compared with in each range."""
-        return count_residues(self.later, self.database, len(self.lengths), ranges)
+        return self.pairs.count_residues(len(self.lengths), self.database, ranges)
 
     def select_workers(self, numbers: Sequence[int]) -> PartitionInput:
         """Return the same for the workers with these numbers only."""

@@ -21,6 +21,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Protocol
 
+from swdual.database.target_range import Range
 from swdual.hits.query_result import QueryResult
 from swdual.master.alignment import Traced, TracedFurther
 from swdual.master.candidates import Scored
@@ -28,7 +29,6 @@ from swdual.master.checkpoint import Checkpoint
 from swdual.master.context import SearchContext
 from swdual.master.executor import Executor
 from swdual.master.merge import HitMerger
-from swdual.master.ranges import Range
 from swdual.master.serialization import serialize
 from swdual.sequences.sequence import Sequence
 from swdual.text.messages import pluralize

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swdual.backend import TARGET_COST
-from swdual.database.layout import Manifest
+from swdual.database.target_range import Range, TargetLengths
 from swdual.lanes.pack import INTRA_SEQUENCE_COST, count_columns
 
 MIN_RANGE_RESIDUES = 1 << 18
@@ -34,38 +34,6 @@ MAX_KNOWN = 10_000
 
 SMALL_EDGE = 8
 """A small range costs at most this fraction of its residues in addition: one in so many."""
-
-
-class TargetLengths(Protocol):
-    """What `cut` needs of a database: the number and the lengths of the targets in each block."""
-
-    @property
-    def manifest(self) -> Manifest:
-        """The blocks, among other things."""
-        ...
-
-    @property
-    def residues(self) -> int:
-        """The residues of all targets."""
-        ...
-
-    def lengths(self, number: int, /) -> NDArray[np.unsignedinteger[Any]]:
-        """Return the lengths of one block's targets, in descending order."""
-        ...
-
-    def release(self) -> None:
-        """Release memory that can be read again."""
-        ...
-
-
-class Range(NamedTuple):
-    """Targets `first` to `last - 1` of a block: their residues, and the longest of them."""
-
-    block: int
-    first: int
-    last: int
-    residues: int
-    longest: int
 
 
 class TaskId(NamedTuple):

@@ -11,15 +11,16 @@ from typing import Self
 import numpy as np
 
 from swdual.backend import ResidentScorer, ScoringTask
-from swdual.hits.search_parameters import SearchParameters
+from swdual.database.target_range import Range
 from swdual.master.candidates import Candidates, Scored, merge_candidates
 from swdual.master.context import SearchContext
 from swdual.master.partition import Partition, PartitionInput, Replanning, partition_tasks
-from swdual.master.ranges import Range, TaskId
+from swdual.master.ranges import TaskId
 from swdual.master.task import Task
 from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.master.worker_pool import AttemptReport, WorkerPool
 from swdual.profiles.query import find_scores
+from swdual.request.search_parameters import SearchParameters
 from swdual.sequences.frames import frame_length, list_frames
 from swdual.sequences.sequence import Sequence as Query
 from swdual.text.messages import pluralize
@@ -73,7 +74,7 @@ class ScoringStage:
             [worker.rates for worker in workers],
             context.planner,
             context.params.frame_count,
-            None if context.later is None else context.later.select(numbers),
+            context.pairs.select(numbers),
             all(isinstance(x.scorer, ResidentScorer) and x.scorer.is_resident for x in workers),
         )
         self.partition: Partition = partition_tasks(

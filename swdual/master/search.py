@@ -12,19 +12,18 @@ from typing import TYPE_CHECKING, Any, Self
 from swdual.database.database import Database
 from swdual.database.reader import list_files
 from swdual.hits.query_result import QueryResult
-from swdual.hits.search_parameters import SearchParameters
 from swdual.io.progress import Bar, progress_bar
 from swdual.master.checkpoint import Checkpoint, Identity, keep_journal, make_identity
 from swdual.master.context import SearchContext
 from swdual.master.executor import Executor
-from swdual.master.inputs import SearchInputs, read_inputs
 from swdual.master.memory import Memory, measure_held_bytes
 from swdual.master.pipeline import run_pipeline
 from swdual.master.threads import ThreadExecutor
-from swdual.master.translation import Translation, log_translation
-from swdual.master.weak_queries import warn_of_low_complexity, warn_of_weak_queries
 from swdual.master.worker import ScoringWorker
-from swdual.options import Progress, SearchOptions
+from swdual.request.inputs import SearchInputs, read_inputs
+from swdual.request.options import Progress, SearchOptions
+from swdual.request.search_parameters import SearchParameters
+from swdual.request.weak_queries import warn_of_low_complexity, warn_of_weak_queries
 from swdual.sequences.sequence import Sequence as Record
 from swdual.statistics.model import SHARED_FACTS
 from swdual.text.messages import pluralize
@@ -121,9 +120,8 @@ class Search:
         del self._sources  # so that sequences in memory are not held twice
         inputs = read_inputs(queries, database, self.options)
         # Rounds refuse what would be translated.
-        if self.options.task is None and not self._rules:
-            params = inputs.params
-            log_translation(Translation(params.query_gencode, params.db_gencode))
+        if not self._rules:
+            inputs.tell_remarks(self.options)
         return inputs
 
     @property
@@ -176,7 +174,7 @@ class Search:
         context = self._executor.build_context(self._inputs, options, self._held_bytes)
         chosen = self._inputs.chosen
         sample = None if context.sample is None else replace(context.sample, chosen=chosen)
-        context = replace(context, later=self._inputs.later, chosen=chosen, sample=sample)
+        context = replace(context, pairs=self._inputs.pairs, chosen=chosen, sample=sample)
         if self._warns:
             warn_of_weak_queries(
                 self.queries, self.database, self.params, context.statistics, options.task
@@ -231,7 +229,7 @@ class Search:
         statistics = self._context.statistics
         if self.params.stats == "none":
             return {"method": "none"}
-        if statistics is not None and not self.params.profile:
+        if statistics is not None and not self.params.comparison.by_position:
             return statistics.facts()
         residues = self.params.dbsize or self.database.residues
         sequences = self.params.dbseqs or len(self.database)

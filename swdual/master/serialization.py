@@ -6,8 +6,8 @@ import struct
 
 import numpy as np
 
+from swdual.database.target_range import Range
 from swdual.master.candidates import Candidates, Scored
-from swdual.master.ranges import Range
 
 TASK = b"T"
 

@@ -10,7 +10,6 @@ from swdual.alignment.tracer import Tracer
 from swdual.backend import Device
 from swdual.database.database import Database
 from swdual.hits.adjusters import make_adjuster
-from swdual.hits.search_parameters import SearchParameters
 from swdual.master.context import SearchContext
 from swdual.master.cost import CalibrationCache, Setting
 from swdual.master.devices import available_threads, describe_devices, parse_devices
@@ -29,7 +28,9 @@ from swdual.master.worker import (
     make_alignment_workers,
     register,
 )
-from swdual.options import SearchOptions
+from swdual.request.comparison import PLAIN, Comparison
+from swdual.request.options import SearchOptions
+from swdual.request.search_parameters import SearchParameters
 from swdual.runtime.memory import Allowance, find_allowance, resident_bytes
 from swdual.statistics.table import TableStatistics
 from swdual.text.messages import pluralize
@@ -52,7 +53,9 @@ GPU_CELLS = 20_000_000_000
 """Cells below which CPUs finish before a GPU has started."""
 
 
-def resolve_devices(options: SearchOptions, cells: int) -> list[Device]:
+def resolve_devices(
+    options: SearchOptions, cells: int, comparison: Comparison = PLAIN
+) -> list[Device]:
     """Return the device of each worker.
 
     Parameters
@@ -61,6 +64,8 @@ def resolve_devices(options: SearchOptions, cells: int) -> list[Device]:
         The options; `device` names the devices, or is a sequence of them.
     cells
         The size of the search. With device "auto" small searches use no GPU.
+    comparison
+        How queries and targets are compared, if that is known.
 
     Raises
     ------
@@ -71,7 +76,7 @@ def resolve_devices(options: SearchOptions, cells: int) -> list[Device]:
         return list(options.device)
     threads = options.threads or available_threads()
     small = options.device == "auto" and cells < GPU_CELLS
-    chosen = "cpu" if small or options.frameshift else options.device
+    chosen = "cpu" if small or not comparison.runs_on_gpus else options.device
     return parse_devices(chosen, threads, options.backend, options.gpu_memory_limit)
 
 
@@ -130,7 +135,7 @@ def build_context(
         If there is too little memory; says what would be enough.
     """
     cells = sum(lengths) * database.residues * params.frame_count
-    devices = resolve_devices(options, cells)
+    devices = resolve_devices(options, cells, params.comparison)
     if cells < SMALL_CELLS:
         book = None
     elif book is None:
@@ -302,7 +307,7 @@ def estimate_needs(
         linked=params.sum_stats,
         adjusted=params.adjusts,
         fitted=fitted,
-        profile=params.profile,
+        profile=params.comparison.by_position,
         held=held,
     )
 
@@ -343,7 +348,9 @@ def make_statistics(database: Database, params: SearchParameters) -> TableStatis
         residues,
         sequences,
         sum_stats=params.sum_stats,
-        divides_twice=params.sum_stats and params.db_gencode is not None and not params.adjusts,
+        divides_twice=params.sum_stats
+        and params.comparison.db_gencode is not None
+        and not params.adjusts,
     )
 
 

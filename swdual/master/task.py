@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.backend import ScoringTask
-from swdual.master.ranges import Range
+from swdual.database.target_range import Range
 from swdual.master.worker import Worker
 
 Progress = Callable[[int], None]

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.backend import ReleasingScorer, SelectingScorer
+from swdual.database.target_range import Range
 from swdual.hits.query_result import QueryResult
 from swdual.io.progress import progress_bar
 from swdual.master.alignment import (
@@ -27,15 +28,15 @@ from swdual.master.candidates import Scored
 from swdual.master.compilation import compile_kernels
 from swdual.master.context import SearchContext
 from swdual.master.executor import BatchExecution, BatchListener, Executor
-from swdual.master.inputs import SearchInputs
 from swdual.master.kept_scorers import KeptScorers
 from swdual.master.merge import split_hits
-from swdual.master.ranges import Range, TaskId
+from swdual.master.ranges import TaskId
 from swdual.master.scoring_stage import ScoringStage
 from swdual.master.setup import build_context, resolve_devices
 from swdual.master.task import Progress, Task
 from swdual.master.worker import Worker, bind
-from swdual.options import SearchOptions
+from swdual.request.inputs import SearchInputs
+from swdual.request.options import SearchOptions
 from swdual.sequences.frames import frame_length
 from swdual.sequences.sequence import Sequence as Query
 

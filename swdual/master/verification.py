@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from swdual.backend import Scorer
 from swdual.database.database import Database
+from swdual.database.target_range import Range
 from swdual.errors import EngineError
-from swdual.master.ranges import Range
 from swdual.master.task import Progress
 from swdual.master.worker import Worker
 from swdual.profiles.query import find_scores

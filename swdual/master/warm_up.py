@@ -29,9 +29,9 @@ from swdual.lanes.score_widths import (
 )
 from swdual.masking.seg import find_low_complexity
 from swdual.master.compilation import Job
-from swdual.options import SearchOptions
 from swdual.planning.instance import Instance
 from swdual.planning.planner import plan_instance
+from swdual.request.options import SearchOptions
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import CODES, PROTEIN
 from swdual.sequences.scoring import ScoringScheme

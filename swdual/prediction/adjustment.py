@@ -18,10 +18,10 @@ from swdual.composition.positions import find_ratios
 from swdual.composition.tables import AMINO_ACIDS, find_tables, is_adjustable
 from swdual.database.database import Database
 from swdual.hits.query_result import LATE_GRID_BYTES
-from swdual.hits.search_parameters import SearchParameters
 from swdual.master.cost import choose_clock
 from swdual.prediction.synthetic_database import SyntheticDatabase
 from swdual.profiles.query import ProfileQuery, find_positions
+from swdual.request.search_parameters import SearchParameters
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.frames import frame_length, list_frames
 from swdual.sequences.sequence import Sequence as Query
@@ -217,7 +217,7 @@ def measure_adjustment(params: SearchParameters) -> tuple[float, float]:
     params
         The options of the search.
     """
-    side = params.translated_side
+    side = params.comparison.translated_side
     adjuster = Adjuster(params.scheme, params.comp_based_stats, translated=side)
 
     def run(query: Query, targets: list[bytes], scores: NDArray[np.int64]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,10 @@ from swdual.cluster.partition import ClusterPartition, combine_rates, partition_
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.master.cost import CalibrationCache, CostModel, Setting
-from swdual.master.inputs import open_database, translate_targets
 from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
 from swdual.master.partition import PartitionInput
-from swdual.master.selection import TARGET_OPTIONS
 from swdual.master.serialization import HEAD, HIT
-from swdual.master.setup import compute_max_batch_queries
+from swdual.master.setup import estimate_needs
 from swdual.master.worker import bind
 from swdual.planning.planner import PACKAGE
 from swdual.prediction.adjustment import forecast_adjustment
@@ -29,11 +27,14 @@ from swdual.prediction.forecast import Forecast
 from swdual.prediction.nodes_file import NodeKind, read_cluster
 from swdual.prediction.preview import (
     DEFAULT_OPTIONS,
-    PreviewOptions,
     find_rates,
-    make_default_scheme,
 )
-from swdual.prediction.synthetic_database import SyntheticDatabase, block_bytes
+from swdual.prediction.synthetic_database import block_bytes
+from swdual.profiles.query import list_profiles
+from swdual.request.inputs import choose_comparison, read_sources
+from swdual.request.options import SearchKeywords, SearchOptions
+from swdual.request.selection import TARGET_OPTIONS
+from swdual.request.sources import Sources, name_queries, open_sources
 from swdual.sequences.frames import frame_length
 
 SLOWEST_GCUPS, FASTEST_GCUPS = 1e-3, 1e9
@@ -44,9 +45,7 @@ def forecast(
     queries: Any,
     database: Any,
     nodes: str | os.PathLike[str],
-    *,
-    planner: str = "dual",
-    **options: Any,
+    **options: Unpack[SearchKeywords],
 ) -> Forecast:
     """Predict a search on a cluster, without the cluster.
 
@@ -56,20 +55,16 @@ def forecast(
         As for `swdual.search`; no database (None) if the file describes one.
     nodes
         A TOML file that says what nodes there are: see `swdual.prediction.nodes_file`.
-    planner
-        Name of the planner.
     **options
-        `task`, `strand`, `query_gencode`, `db_gencode`, `frameshift`, `sum_stats`, `dbtype`,
-        `on_invalid`, `max_target_seqs`, `evalue`, `comp_based_stats`, `adjust`,
-        `mask`, `lcase_masking`: as for `swdual.search`.
+        All options of `swdual.search`.
 
     Raises
     ------
     InputError
         If an argument is wrong, or no rates are known for a worker.
     """
-    preview = ClusterPreview(queries, database, nodes, PreviewOptions(**options))
-    return preview.forecast(planner)
+    chosen = SearchOptions(**options)
+    return ClusterPreview(queries, database, nodes, chosen).forecast(chosen.planner)
 
 
 class ClusterPreview:
@@ -80,7 +75,7 @@ class ClusterPreview:
         queries: Any,
         database: Any,
         nodes: str | os.PathLike[str],
-        options: PreviewOptions = DEFAULT_OPTIONS,
+        options: SearchOptions = DEFAULT_OPTIONS,
     ) -> None:
         self.cluster = read_cluster(nodes)
         described = self.cluster.database
@@ -99,34 +94,31 @@ class ClusterPreview:
                 f"{' and '.join(chosen)}, or name a database",
                 file=self.cluster.path,
             )
-        known = (
-            options.open_database(database, queries)
-            if described is None
-            else open_database({"described": "A"}, dbtype=described.alphabet.name)
-        )
-        self.database: Database | SyntheticDatabase
-        translation = options.translation(queries, known)
-        if described and translation.db_gencode is not None:
+        if described is None:
+            sources = open_sources(queries, database, options)
+        else:  # nothing but lengths and the alphabet is asked of it
+            named, known = name_queries(queries, options), cast("Database", described)
+            sources = Sources(named, known, known, options, list_profiles(named))
+        comparison = choose_comparison(sources)
+        if described and comparison.db_gencode is not None:
             raise InputError(
                 "describes a database of nucleotides, but proteins are searched in it; describe "
                 "its six frames as proteins",
                 file=self.cluster.path,
             )
-        params = options.parameters(queries, known, translation)
-        known = translate_targets(known, translation)
-        self.database = described or known
-        self.frame_count = params.frame_count
-        sequences = options.read_queries(queries, known, params)
-        self.adjustment = forecast_adjustment(sequences, self.database, params)
-        self.lengths = [frame_length(query) for query in sequences]
-        self.kept = min(params.max_candidates or len(self.database), len(self.database))
-        self._adjusts = params.adjusts
-        self._scheme = replace(make_default_scheme(known), frameshift=options.of_search.frameshift)
-        if options.frameshift and any(kind.gpus for kind in self.cluster.kinds):
+        self._options = options
+        self._inputs = inputs = read_sources(sources, comparison)
+        inputs.tell_remarks(options)
+        self.database, self._params = inputs.database, inputs.params
+        targets = described or self.database
+        self.adjustment = forecast_adjustment(inputs.queries, targets, self._params)
+        self.lengths = [frame_length(query) for query in inputs.queries]
+        if not comparison.runs_on_gpus and any(kind.gpus for kind in self.cluster.kinds):
             raise InputError(
-                "describes GPUs, whose kernels have no frameshifts", file=self.cluster.path
+                f"describes GPUs, whose kernels have no cells {comparison.cells}",
+                file=self.cluster.path,
             )
-        book = CalibrationCache(Setting.of(params))
+        book = CalibrationCache(Setting.of(self._params))
         self.rates = {kind.name: self._rates(kind, book) for kind in self.cluster.kinds}
 
     def _rates(self, kind: NodeKind, book: CalibrationCache) -> dict[str, CostModel]:
@@ -134,7 +126,7 @@ class ClusterPreview:
         counts = {"cpu": kind.cpus, "gpu": kind.gpus}
         file, own = self.cluster.path, isinstance(kind.rates, str)
         try:
-            models = find_rates(kind.rates, counts, self._scheme, book)
+            models = find_rates(kind.rates, counts, self._params, book)
         except InputError as error:
             if own:
                 raise
@@ -157,7 +149,7 @@ class ClusterPreview:
     @property
     def cells(self) -> int:
         """Cells of all queries against all targets."""
-        return sum(self.lengths) * self.database.residues * self.frame_count
+        return sum(self._inputs.cells)
 
     def forecast(self, planner: str) -> Forecast:
         """Return the plan for the cluster and its replay."""
@@ -171,7 +163,8 @@ class ClusterPreview:
             )
             kinds += [kind.kind] * kind.count
             rates += [node] * kind.count
-        given = PartitionInput(self.lengths, self.database, kinds, rates, planner, self.frame_count)
+        frames = self._params.frame_count
+        given = PartitionInput(self.lengths, self.database, kinds, rates, planner, frames)
         partition = partition_search(given)
         return Forecast(self.cluster, partition, self._sizes, self._max_returned(partition))
 
@@ -179,11 +172,17 @@ class ClusterPreview:
     def _sizes(self) -> NDArray[np.int64]:
         return np.array([block_bytes(block) for block in self.database.manifest.blocks], np.int64)
 
+    @cached_property
+    def _needs(self) -> Needs:
+        """What the memory of a node depends on, but for its queries and workers."""
+        return estimate_needs(self.database, self.lengths, self._params, self._options, held=0)
+
     def _max_returned(self, partition: ClusterPartition) -> int:
         """Return the max bytes that come back from the nodes."""
+        kept = self._needs.kept
         return sum(
             len(partition.groups[group])
-            * (HEAD.size + HIT.itemsize * min(self.kept, target_range.last - target_range.first))
+            * (HEAD.size + HIT.itemsize * min(kept, target_range.last - target_range.first))
             for group, target_range in (
                 (group, partition.ranges[k]) for group, k in partition.shares
             )
@@ -200,15 +199,7 @@ class ClusterPreview:
             What the nodes share; the largest group of queries counts.
         """
         largest = max(partition.groups, key=len, default=np.zeros(0, np.int64))
-        # Nothing but lengths is asked of the database here.
-        database = cast("Database", self.database)
-        scorer = bind(Device("cpu"), database, self._scheme)
-        needs = Needs(
-            database,
-            [self.lengths[query] for query in largest],
-            self.kept,
-            compute_max_batch_queries(self.kept),
-            [scorer] * kind.cpus,
-            adjusted=self._adjusts,
-        )
+        lengths = [self.lengths[query] for query in largest]
+        scorer = bind(Device("cpu"), self.database, self._params.scheme)
+        needs = replace(self._needs, query_lengths=lengths, scorers=[scorer] * kind.cpus)
         return estimate_max_memory(needs), estimate_min_memory(needs)

@@ -69,6 +69,11 @@ class SyntheticDatabase:
         return int(self._counts.sum())
 
     @property
+    def masks(self) -> tuple[str, ...]:
+        """Names of its masks: it has none."""
+        return ()
+
+    @property
     def residues(self) -> int:
         """Of all targets."""
         return self.manifest.residues

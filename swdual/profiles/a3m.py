@@ -38,7 +38,7 @@ def write_a3m(result: Any, path: str | os.PathLike[str], *, force: bool = False)
     OutputError
         If the file cannot be written, or is there already.
     """
-    if result.params.translates:
+    if result.params.comparison.translates:
         raise InputError("a3m is for hits of proteins, not of translated nucleotides")
     if result.params.scheme.matrix.alphabet is not PROTEIN:
         raise InputError("a3m is for hits of proteins, not of nucleotides")

@@ -226,7 +226,7 @@ def place_hits(result: QueryHits, inclusion: float) -> NDArray[np.uint8]:
     smallest E-value first, of equal ones the highest score, then the last target of the database.
     E-values below 1e-180 count as equal.
     """
-    if result.params.translates:
+    if result.params.comparison.translates:
         raise InputError("a profile needs hits of proteins, not of translated nucleotides")
     if result.params.scheme.matrix.alphabet is not PROTEIN:
         raise InputError("a profile needs hits of proteins, not of nucleotides")

@@ -27,13 +27,13 @@ from swdual.hits.fields import (
     standardize,
 )
 from swdual.hits.query_result import QueryResult
-from swdual.hits.search_parameters import SearchParameters
 from swdual.hits.shown import hits_table
 from swdual.hits.sparse import collect_scores
 from swdual.io.file_kind import FASTA
 from swdual.io.output import Output, Utf8, replace_file
 from swdual.io.stream import Source
 from swdual.planning.timing import Timing
+from swdual.request.search_parameters import SearchParameters
 from swdual.results.file_types import choose_format
 from swdual.runtime.extras import import_extra
 from swdual.runtime.keywords import plain_index, plain_number, require_range, takes_keywords_of

@@ -26,7 +26,7 @@ from swdual.master.kept_scorers import KeptScorers
 from swdual.master.run import RunResults
 from swdual.master.search import Search
 from swdual.master.threads import ThreadExecutor
-from swdual.options import SearchOptions
+from swdual.request.options import SearchOptions
 from swdual.results.file_types import SELF_COMPRESSED
 from swdual.runtime.stopping import stoppable
 from swdual.server.limits import Limits

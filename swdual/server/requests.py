@@ -12,7 +12,7 @@ from swdual.errors import InputError
 from swdual.format import REPORT_ALIGNMENTS, full_name, is_format
 from swdual.hits.taxa import choose_top
 from swdual.io.stream import find_compression
-from swdual.options import (
+from swdual.request.options import (
     ADJUST,
     COMPOSITION_MODES,
     MINIMA,

@@ -14,10 +14,10 @@ import threading
 import pytest
 from support.formats import OF_A_RUN
 
-from swdual import options as search_options
 from swdual import registry
 from swdual.cli.list import KINDS
 from swdual.format import ORGANISMS
+from swdual.request import options as search_options
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.scoring import PREFERRED_GAPS

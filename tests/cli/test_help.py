@@ -25,7 +25,7 @@ HAVE_GROUPS = {
     ],
     "makedb": ["Input", "Masks", "Output", "Memory", "Messages"],
     "align": ["Output", "Filters", "Scoring", "Speed", "Messages"],
-    "plan": ["Input", "Hits", "Machine", "Plan", "Messages"],
+    "plan": ["Input", "Filters", "Scoring", "Machine", "Plan", "Messages"],
     "mask": ["Input", "Masks", "Output", "Messages"],
     "convert": ["Formats", "Output", "Messages"],
 }

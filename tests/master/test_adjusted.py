@@ -15,7 +15,7 @@ from oracles.statistics import finite_size_evalue
 import swdual
 from swdual.backend import Device
 from swdual.errors import InputError, StatisticsUnavailable
-from swdual.hits import search_parameters
+from swdual.request import search_parameters
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.matrices import SubstitutionMatrix
 

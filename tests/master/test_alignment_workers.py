@@ -21,7 +21,7 @@ from swdual.master import execution_log, merge, scoring_stage, threads, work_ste
 from swdual.master.cost import CostModel
 from swdual.master.search import Search
 from swdual.master.worker_pool import AttemptReport
-from swdual.options import SearchOptions
+from swdual.request.options import SearchOptions
 from swdual.sequences.alphabet import PROTEIN
 
 QUERIES, HITS, LENGTH = 20, 500, 60

@@ -15,11 +15,12 @@ from swdual.backend import Device
 from swdual.database import build
 from swdual.database.database import Database
 from swdual.errors import InputError, MemoryLimitError
-from swdual.master import later_targets, partition, ranges, setup
-from swdual.master.inputs import ALL_PAIRS
+from swdual.master import partition, ranges, setup
 from swdual.master.search import Search
-from swdual.options import SearchOptions
 from swdual.planning.planner import PACKAGE
+from swdual.request import pairs as pairs_module
+from swdual.request.options import SearchOptions
+from swdual.request.sources import ALL_PAIRS
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
@@ -107,7 +108,7 @@ def test_each_pair_is_scored_once_for_any_threads_and_ranges(monkeypatch, table,
     for threads, (smallest, start) in product((1, 3), ((1 << 18, 16), (300, 16), (150, 1))):
         monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", smallest)
         monkeypatch.setattr(partition, "GOOD_ENOUGH", 0)
-        monkeypatch.setattr(later_targets, "SHARED_START", start)
+        monkeypatch.setattr(pairs_module, "SHARED_START", start)
         assert scores_of(allpairs(database, stats="none", threads=threads)) == positive(table)
 
 

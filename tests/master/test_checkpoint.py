@@ -11,6 +11,7 @@ import pytest
 from swdual.api import iter_search, search
 from swdual.backend import Device
 from swdual.database.database import Database
+from swdual.database.target_range import Range
 from swdual.errors import OutputError
 from swdual.io.journal import Journal
 from swdual.master import checkpoint as checkpoint_module
@@ -18,10 +19,10 @@ from swdual.master import partition, setup
 from swdual.master import ranges as ranges_module
 from swdual.master.candidates import Candidates, Scored
 from swdual.master.checkpoint import Checkpoint
-from swdual.master.ranges import Range, TaskId, restore_ranges
+from swdual.master.ranges import TaskId, restore_ranges
 from swdual.master.search import Search
 from swdual.master.serialization import HEAD, TASK, read_key, serialize
-from swdual.options import SearchOptions
+from swdual.request.options import SearchOptions
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 from swdual.statistics.fit import LENGTH_BINS, SCORE_BINS

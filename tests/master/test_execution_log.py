@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from swdual.backend import Device
+from swdual.database.target_range import Range
 from swdual.master import execution_log
 from swdual.master.cost import KNOTS, MAX_SEEN, CostModel
 from swdual.master.devices import device_mix
 from swdual.master.execution_log import ExecutionLog
-from swdual.master.ranges import Range
 from swdual.master.task import Task, TaskAttempt
 from swdual.master.worker import ScoringWorker
 from swdual.master.worker_pool import AttemptReport

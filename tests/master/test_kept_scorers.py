@@ -11,13 +11,13 @@ import pytest
 
 from swdual.backend import Device
 from swdual.database.database import Database
-from swdual.hits.search_parameters import SearchParameters
 from swdual.master import worker
 from swdual.master.cost import CalibrationCache, CostModel, Seen
 from swdual.master.kept_scorers import KeptScorers
 from swdual.master.search import Search
 from swdual.master.threads import ThreadExecutor
-from swdual.options import SearchOptions
+from swdual.request.options import SearchOptions
+from swdual.request.search_parameters import SearchParameters
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.matrices import load
 from swdual.sequences.scoring import ScoringScheme

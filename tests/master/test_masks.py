@@ -14,8 +14,8 @@ from support.traced import oracle, score_in
 
 import swdual
 from swdual.errors import InputError
-from swdual.master.inputs import open_database
-from swdual.master.weak_queries import find_low_complexity
+from swdual.request.sources import open_database
+from swdual.request.weak_queries import find_low_complexity
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.sequence import Sequence
 

@@ -29,7 +29,7 @@ from swdual.master.memory import (
 )
 from swdual.master.ranges import TARGET_COST, cut
 from swdual.master.search import Search
-from swdual.options import SearchOptions
+from swdual.request.options import SearchOptions
 from swdual.runtime.memory import MIB, Allowance
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN

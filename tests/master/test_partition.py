@@ -14,12 +14,13 @@ from support.target_lengths import TargetLengths, draw_lengths
 
 from swdual import registry
 from swdual.backend import Device
+from swdual.database.target_range import Range
 from swdual.errors import InputError
 from swdual.lanes.pack import INTRA_SEQUENCE_COST
 from swdual.master import partition, ranges
 from swdual.master.cost import CostModel
 from swdual.master.partition import DRIFT, MAX_TASKS, PartitionInput, Replanning, partition_tasks
-from swdual.master.ranges import EDGE, SMALL_EDGE, Range, compute_columns
+from swdual.master.ranges import EDGE, SMALL_EDGE, compute_columns
 from swdual.master.task import Task
 from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.master.worker import ScoringWorker

@@ -19,7 +19,7 @@ from swdual.database.database import Database
 from swdual.errors import EngineError
 from swdual.master import merge, ranges, setup
 from swdual.master.search import Search
-from swdual.options import SearchOptions
+from swdual.request.options import SearchOptions
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.sequence import Sequence, batch_of

@@ -24,9 +24,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from swdual.database.target_range import Range
 from swdual.master.cost import CalibrationCache, CostModel, interpolate_columns
 from swdual.master.partition import PartitionInput, partition_tasks
-from swdual.master.ranges import Range, compute_columns
+from swdual.master.ranges import compute_columns
 from swdual.runtime.cache import cache_folder
 
 FACTS = json.loads(Path(__file__).with_name("recorded_tasks.json").read_text())

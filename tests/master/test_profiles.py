@@ -21,8 +21,8 @@ from swdual.format import parse_format
 from swdual.formats._arrow import metadata
 from swdual.io.output import Output
 from swdual.master.checkpoint import Checkpoint
-from swdual.options import SearchOptions
 from swdual.profiles import Profile
+from swdual.request.options import SearchOptions
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import CODES, PROTEIN
 from swdual.sequences.fasta import read_sequences

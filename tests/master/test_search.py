@@ -23,7 +23,7 @@ from swdual.errors import InputError
 from swdual.format import parse_format
 from swdual.master import partition, ranges, setup
 from swdual.master.search import Search
-from swdual.options import SearchOptions
+from swdual.request.options import SearchOptions
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of

@@ -12,12 +12,12 @@ from support.properties import examples
 
 from swdual.database import build
 from swdual.database.database import Database
+from swdual.database.target_range import Range
 from swdual.lanes.pack import INTRA_SEQUENCE_COST, pack
 from swdual.master import ranges as ranges_module
 from swdual.master.ranges import (
     EDGE,
     SMALL_EDGE,
-    Range,
     TaskId,
     compute_columns,
     cut,

@@ -11,9 +11,9 @@ import pytest
 import swdual
 from swdual.errors import InputError
 from swdual.formats import tabular
-from swdual.hits import search_parameters
 from swdual.io.output import Output
 from swdual.master.unadjusted_sample import skip_ordinals
+from swdual.request import search_parameters
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 QUERIES, TARGETS = GOLDEN / "biased_queries.fasta", GOLDEN / "biased_targets.fasta"

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from support.properties import examples
 
 from swdual.backend import Device
+from swdual.database.target_range import Range
 from swdual.errors import DeviceError, DeviceMemoryError, EngineError, InputError
 from swdual.master import work_stealing
-from swdual.master.ranges import Range
 from swdual.master.task import Stopped, Superseded, Task
 from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.master.worker import ScoringWorker, Worker

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from swdual.backend import Device
+from swdual.database.target_range import Range
 from swdual.errors import EngineError
 from swdual.master import worker_pool
-from swdual.master.ranges import Range
 from swdual.master.task import Stopped, Task
 from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.master.worker import ScoringWorker

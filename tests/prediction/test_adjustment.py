@@ -13,7 +13,6 @@ from support.profile_tables import by_case, make_profile, sequences
 
 import swdual
 from swdual.errors import InputError
-from swdual.hits.search_parameters import SearchParameters
 from swdual.prediction.adjustment import (
     CANDIDATE_RATIO,
     count_candidates,
@@ -21,7 +20,9 @@ from swdual.prediction.adjustment import (
     measure_adjustment,
     sample_targets,
 )
-from swdual.prediction.preview import Preview, PreviewOptions
+from swdual.prediction.preview import Preview
+from swdual.request.options import SearchOptions
+from swdual.request.search_parameters import SearchParameters
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.matrices import load
 from swdual.sequences.records import as_sequences
@@ -125,7 +126,7 @@ def test_candidates_are_predicted_within_a_factor():
     """Random proteins have fewer than real ones, for which the model is made."""
     queries, targets = DATA / "queries.fasta", DATA / "proteins.fasta"
     results = swdual.search(queries, targets, comp_based_stats=2, align=False)
-    preview = Preview(queries, targets, 1, 0, RATES, PreviewOptions(comp_based_stats=2))
+    preview = Preview(queries, targets, 1, 0, RATES, SearchOptions(comp_based_stats=2))
     ratio = results.adjustment_counts.candidates / preview.adjustment.candidates
     assert 1 / 3 < ratio < 3
 
@@ -133,7 +134,7 @@ def test_candidates_are_predicted_within_a_factor():
 def test_a_plan_has_the_forecast(monkeypatch):
     """Per worker; of GPUs alone, per thread of this machine, as their search would have them."""
     queries, targets = proteins(3, 200, 4), proteins(400, 100, 5)
-    options = PreviewOptions(comp_based_stats=3, evalue=5.0)
+    options = SearchOptions(comp_based_stats=3, evalue=5.0)
     preview = Preview(queries, targets, 2, 1, RATES, options)
     assert preview.adjustment.candidates > 0
     assert preview.adjusting_seconds == pytest.approx(preview.adjustment.seconds / 3)
@@ -141,14 +142,14 @@ def test_a_plan_has_the_forecast(monkeypatch):
         monkeypatch.setattr("swdual.prediction.preview.available_threads", lambda n=count: n)
         alone = Preview(queries, targets, 0, 2, RATES, options)
         assert alone.adjusting_seconds == pytest.approx(alone.adjustment.seconds / threads)
-    plain = Preview(queries, targets, 2, 1, RATES, PreviewOptions(comp_based_stats=0))
+    plain = Preview(queries, targets, 2, 1, RATES, SearchOptions(comp_based_stats=0))
     assert plain.adjustment.candidates == plain.adjusting_seconds == 0
     assert plain.plan("dual").makespan == preview.plan("dual").makespan
 
 
 def test_nucleotides_are_not_adjusted():
     """The message is the search's."""
-    options = PreviewOptions(comp_based_stats=1, dbtype="nucl")
+    options = SearchOptions(comp_based_stats=1, dbtype="nucl")
     with pytest.raises(InputError, match="comp_based_stats=1"):
         Preview({"q": "ACGT" * 9}, {"t": "ACGT" * 9}, 1, 0, RATES, options)
 

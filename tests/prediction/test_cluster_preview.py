@@ -12,7 +12,7 @@ from swdual.errors import InputError
 from swdual.master.cost import CostModel
 from swdual.planning.planner import PACKAGE
 from swdual.prediction.cluster_preview import ClusterPreview, forecast
-from swdual.prediction.preview import PreviewOptions
+from swdual.request.options import SearchOptions
 
 PLANNERS = registry.available(PACKAGE)
 CPU = {"startup": 1e-4, "layout": 1e-9, "width": 32, "gcups": {"32": 2, "1000": 8}}
@@ -118,12 +118,12 @@ def test_a_slow_network_makes_all_wait_for_the_client(write, queries):
 def test_a_database_that_is_here_is_planned_for_as_it_is(write, queries):
     """Its own blocks and lengths; nucleotides have two strands."""
     targets = {"a": "MKVLAW" * 50, "b": "MKVLAW" * 20}
-    preview = ClusterPreview(queries, targets, write(NODES), PreviewOptions(max_target_seqs=1))
+    preview = ClusterPreview(queries, targets, write(NODES), SearchOptions(max_target_seqs=1))
     assert preview.cells == sum(map(len, queries.values())) * 420
     found = preview.forecast("dual")
     assert found.partition.cells.sum() == preview.cells
     bases = {"a": "ACGT" * 50}
-    both = ClusterPreview(bases, bases, write(NODES), PreviewOptions(dbtype="nucl"))
+    both = ClusterPreview(bases, bases, write(NODES), SearchOptions(dbtype="nucl"))
     assert both.cells == 2 * 200 * 200
 
 

@@ -19,9 +19,10 @@ from swdual.errors import DatabaseError, InputError
 from swdual.master.cost import CostModel
 from swdual.master.ranges import SMALL_EDGE
 from swdual.planning.planner import PACKAGE, Plan
-from swdual.prediction.preview import Preview, PreviewOptions, plan
+from swdual.prediction.preview import Preview, plan
 from swdual.profiles import Profile
 from swdual.registry import available
+from swdual.request.options import SearchOptions
 from swdual.runtime.cache import cache_folder
 from swdual.sequences.alphabet import PROTEIN
 
@@ -135,13 +136,13 @@ def test_profiles_are_queries():
     plain = Preview(dict(zip("ab", texts, strict=True)), TARGETS, 2, 0, {"cpu": 1})
     assert preview.plan("dual").makespan == plain.plan("dual").makespan
     with pytest.raises(InputError, match="a profile scores proteins"):
-        Preview(profiles, BASES, 1, 0, {"cpu": 1}, PreviewOptions(dbtype="nucl"))
+        Preview(profiles, BASES, 1, 0, {"cpu": 1}, SearchOptions(dbtype="nucl"))
 
 
 def test_nucleotides_have_two_strands():
     """Unless one is named."""
-    both = Preview(BASES, BASES, 1, 0, {"cpu": 1}, PreviewOptions(dbtype="nucl"))
-    plus = Preview(BASES, BASES, 1, 0, {"cpu": 1}, PreviewOptions(dbtype="nucl", strand="plus"))
+    both = Preview(BASES, BASES, 1, 0, {"cpu": 1}, SearchOptions(dbtype="nucl"))
+    plus = Preview(BASES, BASES, 1, 0, {"cpu": 1}, SearchOptions(dbtype="nucl", strand="plus"))
     assert (both.cells, plus.cells) == (2 * 80 * 80, 80 * 80)
     assert both.plan("dual").makespan == pytest.approx(2 * plus.plan("dual").makespan)
 
@@ -325,7 +326,7 @@ def test_memory_is_the_sum_of_its_parts(large):
     assert Preview(*large, 2, 0, RATES).gpu_bytes == 0
     assert preview.min_memory.total < total
     every, some, ten = (
-        Preview(*large, 2, 0, RATES, PreviewOptions(max_target_seqs=n, comp_based_stats=0))
+        Preview(*large, 2, 0, RATES, SearchOptions(max_target_seqs=n, comp_based_stats=0))
         for n in (0, 500, 10)
     )
     assert every.memory.hits > some.memory.hits > ten.memory.hits
@@ -335,7 +336,7 @@ def test_memory_is_the_sum_of_its_parts(large):
 def test_memory_counts_no_more_hits_than_targets():
     """A small database cannot give 500."""
     few, many, every = (
-        Preview(QUERIES, TARGETS, 1, 0, RATES, PreviewOptions(max_target_seqs=count)).memory.hits
+        Preview(QUERIES, TARGETS, 1, 0, RATES, SearchOptions(max_target_seqs=count)).memory.hits
         for count in (3, 500, 0)
     )
     assert few == many == every
@@ -380,7 +381,7 @@ def test_memory_is_predicted_within_a_factor(here, name, mode, factor):
             [sys.executable, "-c", PEAK, *words], capture_output=True, timeout=300, check=True
         )
         peaks.append(int(done.stdout) * 1024)
-    options = PreviewOptions(comp_based_stats=mode)
+    options = SearchOptions(comp_based_stats=mode)
     predicted = Preview(here / "q.fa", here / name, 2, 0, None, options).memory.total
     assert min(peaks) / 2 < predicted < factor * min(peaks), (predicted, peaks)
 
@@ -397,5 +398,5 @@ def test_only_the_chosen_targets_are_planned(tmp_path):
         ({"target_ids": "a c"}, 123),
         ({"not_target_ids": ["a"]}, 183),
     ):
-        options = PreviewOptions(taxonomy=dump, **chosen)
+        options = SearchOptions(taxonomy=dump, **chosen)
         assert Preview(QUERIES, targets, 1, 0, RATES, options).cells == 40 * residues

@@ -11,12 +11,14 @@ from support.genes import random_genes, random_proteins
 import swdual
 from swdual.backend import Device
 from swdual.errors import InputError
-from swdual.hits.search_parameters import SearchParameters
 from swdual.master import cost, partition, scoring_stage, worker
 from swdual.master.cost import CalibrationCache, CostModel, Setting
 from swdual.master.worker import register
 from swdual.prediction import adjustment, preview
-from swdual.prediction.preview import FRAMESHIFT_RATIO, Preview, PreviewOptions
+from swdual.prediction.preview import Preview
+from swdual.request.comparisons.frameshifted import Frameshifted
+from swdual.request.options import SearchOptions
+from swdual.request.search_parameters import SearchParameters
 from swdual.sequences.matrices import load
 from swdual.sequences.scoring import ScoringScheme
 
@@ -27,7 +29,7 @@ BLASTX = {"task": "blastx", "dbtype": "prot"}
 
 
 def preview_of(queries=GENES, targets=PROTEINS, **options):
-    return Preview(queries, targets, 2, 0, RATES, PreviewOptions(**{**BLASTX, **options}))
+    return Preview(queries, targets, 2, 0, RATES, SearchOptions(**{**BLASTX, **options}))
 
 
 def test_frameshifts_take_longer_and_have_the_cells_of_all_frames():
@@ -35,7 +37,7 @@ def test_frameshifts_take_longer_and_have_the_cells_of_all_frames():
     without, shifts = preview_of(), preview_of(frameshift=15)
     assert shifts.cells == pytest.approx(without.cells, rel=0.05)
     ratio = shifts.plan("dual").makespan / without.plan("dual").makespan
-    assert ratio == pytest.approx(FRAMESHIFT_RATIO, rel=0.15)
+    assert ratio == pytest.approx(Frameshifted.cell_cost, rel=0.15)
 
 
 @pytest.mark.parametrize("frameshift", [0, 15])
@@ -58,20 +60,21 @@ def test_cells_with_frameshifts_have_rates_of_their_own(monkeypatch, tmp_path):
     """A search of one kind does not correct the rates of the other."""
     monkeypatch.setattr(cost, "cache_folder", lambda: tmp_path)
     scheme = ScoringScheme(load("BLOSUM62"))
-    shifts = ScoringScheme(load("BLOSUM62"), frameshift=15)
-    assert Setting.of(SearchParameters(scheme)).name == "with bounds"
+    plain = SearchParameters(scheme)
+    shifted = SearchParameters(scheme, comparison=Frameshifted(1, frameshift=15))
+    assert Setting.of(plain).name == "with bounds"
     assert Setting.of(SearchParameters(scheme, stats="fit")).name == ""
-    assert Setting.of(SearchParameters(shifts), "in a node").name == "in a node with frameshifts"
+    assert Setting.of(shifted, "in a node").name == "in a node with frameshifts"
     measured = []
 
     def measure(each):
         measured.append(each)
-        return CostModel.from_dict({"gcups": 1 + bool(each.frameshift)})
+        return CostModel.from_dict({"gcups": 1 + (each is shifted)})
 
-    for each in (scheme, shifts, scheme, shifts):
-        book = CalibrationCache(Setting.of(SearchParameters(each)))
+    for each in (plain, shifted, plain, shifted):
+        book = CalibrationCache(Setting.of(each))
         book.find("simd", "1 simd", partial(measure, each))
-    assert measured == [scheme, shifts]
+    assert measured == [plain, shifted]
     assert len(json.loads((tmp_path / "rates.json").read_text())[cost.machine()]) == 2
 
 
@@ -86,15 +89,17 @@ def test_frameshifts_are_calibrated(monkeypatch, tmp_path):
 
     for module in (preview, worker):
         monkeypatch.setattr(module, "calibrate", measure)
-    Preview(GENES, PROTEINS, 2, 0, None, PreviewOptions(**BLASTX, frameshift=15))
+    Preview(GENES, PROTEINS, 2, 0, None, SearchOptions(**BLASTX, frameshift=15))
     scheme = ScoringScheme(load("BLOSUM62"), frameshift=14)
-    register([Device("cpu")], None, scheme, CalibrationCache(Setting(frameshift=True)))
+    register([Device("cpu")], None, scheme, CalibrationCache(Setting(cells="with frameshifts")))
     assert [each.frameshift for each in schemes] == [15, 14]
 
 
 def test_gpus_have_no_frameshifts(monkeypatch):
-    options = PreviewOptions(**BLASTX, frameshift=15)
-    with pytest.raises(InputError, match="`gpus=1`: the kernels of GPUs have no frameshifts"):
+    options = SearchOptions(**BLASTX, frameshift=15)
+    with pytest.raises(
+        InputError, match="`gpus=1`: the kernels of GPUs have no cells with frameshifts"
+    ):
         Preview(GENES, PROTEINS, 2, 1, {"cpu": 1, "gpu": 2}, options)
     monkeypatch.setattr(preview, "list_gpus", lambda: [Device("gpu")])
     assert Preview(GENES, PROTEINS, 2, None, RATES, options).kinds == ["cpu", "cpu"]

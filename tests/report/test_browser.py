@@ -205,7 +205,7 @@ def test_the_pointer_shows_letters_places_and_scores(browser, folder, name):
     )
     matrix = result.params.scheme.matrix
     letters = matrix.alphabet.letters
-    translated = result.params.query_gencode, result.params.db_gencode
+    translated = result.params.comparison.query_gencode, result.params.comparison.db_gencode
     sides = (
         (alignment.query_start, alignment.query_end, alignment.query_frame),
         (alignment.target_start, alignment.target_end, alignment.target_frame),

@@ -16,7 +16,7 @@ import swdual
 from swdual import scheduling
 from swdual.errors import InputError
 from swdual.master.pair import PairKeywords
-from swdual.options import SearchKeywords, SearchOptions
+from swdual.request.options import SearchKeywords, SearchOptions
 from swdual.runtime import keywords
 from swdual.sequences import matrices
 from swdual.sequences.scoring import ScoringScheme

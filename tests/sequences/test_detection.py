@@ -9,7 +9,7 @@ from oracles.sequence_types import rule
 
 from swdual.database.database import Database
 from swdual.errors import InputError
-from swdual.master.inputs import open_database
+from swdual.request.sources import open_database
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.detection import AlphabetDetector, TypeRule, are_proteins
 from swdual.sequences.fasta import read_batches

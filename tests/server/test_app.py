@@ -266,9 +266,9 @@ def slow_down(monkeypatch, phase):
     if phase == "reading":
         monkeypatch.setattr("swdual.sequences.fasta._Text.records", read_for_ever)
     elif phase == "masking":
-        monkeypatch.setattr("swdual.master.inputs._mask_letters", lambda *given: time.sleep(0.1))
+        monkeypatch.setattr("swdual.request.inputs._mask_letters", lambda *given: time.sleep(0.1))
     else:
-        monkeypatch.setattr("swdual.master.weak_queries.find_scores", lambda _: time.sleep(0.1))
+        monkeypatch.setattr("swdual.request.weak_queries.find_scores", lambda _: time.sleep(0.1))
 
 
 MANY = {"database": "t.db", "queries": ">q\nMKV\n" * 10_000, "options": {"mask": "seg"}}

@@ -8,7 +8,7 @@ from dataclasses import fields
 import pytest
 
 from swdual.errors import InputError
-from swdual.options import SearchOptions
+from swdual.request.options import SearchOptions
 from swdual.server.media_types import NotAcceptable
 from swdual.server.requests import ALLOWED, EXCLUDED, FIELDS, OPTIONS, read_request
 

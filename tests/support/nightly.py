@@ -51,6 +51,7 @@ DEPENDS = {
     "tests/fuzz": ("tests/fuzz", "swdual/io"),
     "tests/kernels": ("tests/kernels", "kernels", "swdual/backends/cuda"),
     "tests/oracles": ("tests/oracles", "tests/golden"),
+    "tests/request": ("swdual/request", "swdual/master"),
     "tests/report": ("swdual/report", "swdual/auditing", "swdual/scheduling/reports"),
     "tests/test_clock.py": ("tests/support",),
     "tests/test_frameshift.py": ("swdual/alignment", "swdual/lanes"),

@@ -16,7 +16,7 @@ from fuzz.target import explained, folder
 from swdual.database.database import Database
 from swdual.io.journal import Journal
 from swdual.master.search import Search
-from swdual.options import SearchOptions
+from swdual.request.options import SearchOptions
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 

@@ -1,9 +1,9 @@
-"""All pairs of a database, each scored once: a query is compared with the targets after it.
+"""Which targets each query is compared with: all, or those after it, so that pairs count once.
 
-A database is in the order of descending length; equally long targets are in the order of the input.
-The targets after a query are the rest of this order: ranges of targets stay ranges. So in each
-pair the query is the longer sequence, and of two equally long ones that which comes first in the
-input.
+Where all pairs of a database are compared, each is scored once. A database is in the order of
+descending length; equally long targets are in the order of the input. The targets after a query are
+the rest of this order: ranges of targets stay ranges. So in each pair the query is the longer
+sequence, and of two equally long ones that which comes first in the input.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.database.database import Database
+from swdual.database.target_range import Range, TargetLengths
 from swdual.errors import InputError
-from swdual.hits.search_parameters import SearchParameters
-from swdual.master.ranges import Range, TargetLengths
+from swdual.request.search_parameters import SearchParameters
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence as Query
 from swdual.text.messages import quote
@@ -49,9 +49,42 @@ class TaskBounds(NamedTuple):
     last: int
 
 
+class AllTargets:
+    """Each query is compared with all targets."""
+
+    selects = False
+    """Whether some pairs are left out."""
+
+    def select(self, queries: Sequence[int]) -> AllTargets:
+        """Return what some of the queries are compared with."""
+        return self
+
+    def count_before(self, number: int) -> int:
+        """Return how many targets a query, by its number, is not compared with."""
+        return 0
+
+    def count_all_residues(self, queries: int, database: TargetLengths) -> NDArray[np.int64]:
+        """Return (queries,) the residues of all targets that each query is compared with."""
+        return np.full(queries, database.residues)
+
+    def find_bounds(self, number: int, database: TargetLengths, target_range: Range) -> TaskBounds:
+        """Return the bounds of the task of one query, by its number, and one range."""
+        return TaskBounds(target_range.first, target_range.first, target_range.last)
+
+    def count_residues(
+        self, queries: int, database: TargetLengths, ranges: Sequence[Range]
+    ) -> NDArray[np.int64]:
+        """Return (queries, ranges) the residues that each query is compared with in each range."""
+        residues = np.array([each.residues for each in ranges], np.int64)
+        return np.broadcast_to(residues, (queries, len(ranges)))
+
+
+ALL_TARGETS = AllTargets()
+
+
 @dataclass(frozen=True, eq=False)
-class LaterTargets:
-    """Which targets come after each query.
+class LaterTargets(AllTargets):
+    """Each query, itself a target, is compared with the targets after it.
 
     Parameters
     ----------
@@ -61,6 +94,8 @@ class LaterTargets:
 
     ranks: NDArray[np.int64]
 
+    selects = True
+
     @classmethod
     def of(cls, database: Database) -> Self:
         """Return those of all sequences of a database, in the order of the input."""
@@ -69,8 +104,12 @@ class LaterTargets:
         return cls(firsts[numbers] + positions)
 
     def select(self, queries: Sequence[int]) -> Self:
-        """Return those of some of the queries."""
+        """Return what some of the queries are compared with."""
         return type(self)(self.ranks[np.asarray(queries, np.int64)])
+
+    def count_before(self, number: int) -> int:
+        """Return how many targets do not come after a query."""
+        return int(self.ranks[number]) + 1
 
     def find_first(self, database: TargetLengths, ranges: Sequence[Range]) -> NDArray[np.int64]:
         """Return (queries, ranges) the first target of each range that comes after each query.
@@ -82,7 +121,7 @@ class LaterTargets:
         bounds = np.array([(each.first, each.last) for each in ranges], np.int64).reshape(-1, 2)
         return np.asarray(np.clip(self.ranks[:, None] + 1 - starts, *bounds.T))
 
-    def count_all_residues(self, database: TargetLengths) -> NDArray[np.int64]:
+    def count_all_residues(self, queries: int, database: TargetLengths) -> NDArray[np.int64]:
         """Return (queries,) the residues of all targets after each query."""
         blocks = range(len(database.manifest.blocks))
         lengths = np.concatenate([database.lengths(number) for number in blocks])
@@ -91,21 +130,15 @@ class LaterTargets:
         return np.asarray(ends[-1] - ends[self.ranks])
 
     def find_bounds(self, number: int, database: TargetLengths, target_range: Range) -> TaskBounds:
-        """Return the bounds of the task of one query and one range.
-
-        Parameters
-        ----------
-        number
-            The query's number among all queries.
-        database, target_range
-            The targets.
-        """
+        """Return the bounds of the task of one query, by its number, and one range."""
         start = database.manifest.blocks[target_range.block].first
         first = min(max(int(self.ranks[number]) + 1 - start, target_range.first), target_range.last)
         skipped = (first - target_range.first) // SHARED_START * SHARED_START
         return TaskBounds(target_range.first + skipped, first, target_range.last)
 
-    def count_residues(self, database: TargetLengths, ranges: Sequence[Range]) -> NDArray[np.int64]:
+    def count_residues(
+        self, queries: int, database: TargetLengths, ranges: Sequence[Range]
+    ) -> NDArray[np.int64]:
         """Return (queries, ranges) the residues of the targets of each range after each query."""
         firsts = self.find_first(database, ranges)
         residues = np.empty(firsts.shape, np.int64)
@@ -117,24 +150,6 @@ class LaterTargets:
                     residues[:, number] = ends[each.last] - ends[firsts[:, number]]
         database.release()
         return residues
-
-
-def count_residues(
-    later: LaterTargets | None, database: TargetLengths, queries: int, ranges: Sequence[Range]
-) -> NDArray[np.int64]:
-    """Return (queries, ranges) the residues that each query is compared with in each range.
-
-    Parameters
-    ----------
-    later
-        The targets after each query; None if each is compared with all.
-    database, queries, ranges
-        The targets, the number of queries, and the ranges.
-    """
-    if later is not None:
-        return later.count_residues(database, ranges)
-    residues = np.array([each.residues for each in ranges], np.int64)
-    return np.broadcast_to(residues, (queries, len(ranges)))
 
 
 def require_all_pairs(

@@ -8,8 +8,8 @@ from typing import Any
 
 from swdual.errors import InputError
 from swdual.io.stream import CHUNK_BYTES
-from swdual.options import SearchOptions
 from swdual.profiles.query import list_profiles
+from swdual.request.options import SearchOptions
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import ALPHABETS, NUCLEOTIDE, PROTEIN, Alphabet
 from swdual.sequences.detection import Decision, TypeRule

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import swdual
-from swdual.master.inputs import open_database
+from swdual.request.sources import open_database
 from swdual.sequences.alphabet import PROTEIN
 
 DRAW = random.Random(11)

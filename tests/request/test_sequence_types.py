@@ -16,10 +16,11 @@ import swdual
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.io import stream
-from swdual.master import inputs, sequence_types
-from swdual.master.inputs import open_database
-from swdual.master.sequence_types import look_at, make_query_rule
-from swdual.options import SearchOptions
+from swdual.request import queries as queries_module
+from swdual.request import sequence_types
+from swdual.request.options import SearchOptions
+from swdual.request.sequence_types import look_at, make_query_rule
+from swdual.request.sources import open_database
 from swdual.sequences import fasta
 from swdual.sequences.sequence import Sequence
 
@@ -78,7 +79,7 @@ def test_every_order_of_records_has_the_type_of_the_letters(tmp_path_factory, re
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
 def test_a_record_that_the_bound_cuts_counts(tmp_path, monkeypatch, packs, ends):
     """A genome behind or before a short record, longer than the part that is looked at."""
-    for module in (fasta, inputs, sequence_types, stream):
+    for module in (fasta, queries_module, sequence_types, stream):
         monkeypatch.setattr(module, "CHUNK_BYTES", 256)
     monkeypatch.setattr(stream, "READ_BYTES", 64)
     genome = "ACGTTGCATTAGCCA" * 100

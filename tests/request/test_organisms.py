@@ -22,7 +22,7 @@ from swdual.database.makedb import makedb
 from swdual.errors import InputError
 from swdual.hits.query_result import QueryResult
 from swdual.master.checkpoint import list_differences
-from swdual.options import SearchOptions
+from swdual.request.options import SearchOptions
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "taxids_blastp.tsv"
 

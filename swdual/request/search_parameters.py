@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from swdual.request.comparison import PLAIN, Comparison
 from swdual.sequences.alphabet import raise_case
-from swdual.sequences.frames import READING_FRAMES, select_frames
 from swdual.sequences.scoring import ScoringScheme
 from swdual.statistics.sum_statistics import SUM_CANDIDATE_FACTOR
 
@@ -87,10 +87,8 @@ class SearchParameters:
         where the option is not given.
     strand
         The strands of queries that are compared: "plus", "minus" or "both".
-    query_gencode, db_gencode
-        The genetic codes by which queries and targets are translated; None where they are not.
-    profile
-        Whether the queries are profiles, whose scores take the place of the matrix.
+    comparison
+        How queries and targets are compared.
     min_identity, min_query_cover, min_target_cover
         Smallest percentage of equal letters in the alignment, and of the query and the target that
         it covers.
@@ -134,9 +132,7 @@ class SearchParameters:
     target_ids: str = ""
     not_target_ids: str = ""
     strand: str = "plus"
-    query_gencode: int | None = None
-    db_gencode: int | None = None
-    profile: bool = False
+    comparison: Comparison = PLAIN
     min_identity: float = 0.0
     min_query_cover: float = 0.0
     min_target_cover: float = 0.0
@@ -156,8 +152,7 @@ class SearchParameters:
     @property
     def frames(self) -> tuple[int, ...]:
         """The frames of each query that are compared; of equal scores, the first wins."""
-        own = self.query_gencode is not None and not self.scheme.frameshift
-        return select_frames(self.strand, translated=own)
+        return self.comparison.frames(self.strand)
 
     @property
     def frame_count(self) -> int:
@@ -167,32 +162,17 @@ class SearchParameters:
     @property
     def target_frame_count(self) -> int:
         """The number of frames of each target that are compared: 6 if targets are translated."""
-        return 1 if self.db_gencode is None else len(READING_FRAMES)
-
-    @property
-    def translates(self) -> bool:
-        """Whether queries or targets are translated."""
-        return self.query_gencode is not None or self.db_gencode is not None
-
-    @property
-    def translated_side(self) -> str:
-        """What is translated and compared with proteins: "query", "targets", or "" for neither."""
-        return {"blastx": "query", "tblastn": "targets"}.get(self.program, "")
+        return len(self.comparison.target_frames)
 
     @property
     def program(self) -> str:
         """The program of BLAST that compares such sequences.
 
         >>> from swdual.sequences.matrices import load
-        >>> SearchParameters(ScoringScheme(load("BLOSUM62")), query_gencode=1).program
-        'blastx'
+        >>> SearchParameters(ScoringScheme(load("BLOSUM62"))).program
+        'blastp'
         """
-        if self.translates:
-            query, targets = self.query_gencode is not None, self.db_gencode is not None
-            return {(True, False): "blastx", (False, True): "tblastn"}.get(
-                (query, targets), "tblastx"
-            )
-        return "blastn" if self.scheme.matrix.alphabet.complements else "blastp"
+        return self.comparison.program(self.scheme.matrix.alphabet)
 
     @property
     def alignment_filters(self) -> AlignmentFilters:
@@ -242,18 +222,10 @@ class SearchParameters:
 
     @property
     def translation(self) -> str:
-        """What is translated, as the headers of outputs say it; else "".
-
-        >>> from swdual.sequences.matrices import load
-        >>> SearchParameters(ScoringScheme(load("BLOSUM62")), query_gencode=11).translation
-        'queries by genetic code 11; E-values without sum statistics'
-        """
-        codes = {"queries": self.query_gencode, "targets": self.db_gencode}
+        """What is translated, as the headers of outputs say it; else ""."""
+        translation = self.comparison.translation
         sums = "with" if self.sum_stats else "without"
-        parts = [f"{side} by genetic code {n}" for side, n in codes.items() if n is not None]
-        if self.scheme.frameshift:
-            parts.append(f"frameshifts at a cost of {self.scheme.frameshift}")
-        return f"{', '.join(parts)}; E-values {sums} sum statistics" if parts else ""
+        return translation and f"{translation}; E-values {sums} sum statistics"
 
     @property
     def db_mask(self) -> str | None:
@@ -316,7 +288,7 @@ class SearchParameters:
     def has_cutoffs(self) -> bool:
         """Whether targets below some score cannot be hits, so that a bound of it may be enough."""
         known = self.stats == "table" and math.isfinite(self.candidate_evalue)
-        return known and not self.scheme.frameshift
+        return known and self.comparison.has_bounds
 
     @property
     def single_evalue(self) -> float:

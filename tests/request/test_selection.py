@@ -16,7 +16,7 @@ import swdual
 from swdual.api import identify_search
 from swdual.errors import InputError
 from swdual.master.checkpoint import list_differences
-from swdual.options import SearchOptions
+from swdual.request.options import SearchOptions
 
 CHOICES = {
     "listed": ({"target_ids": ["P00001.1", "P00004.1", "P00005.1"]}, {1, 4, 5}),

@@ -9,9 +9,9 @@ from collections.abc import Sequence as Many
 import numpy as np
 
 from swdual.database.database import Database
-from swdual.hits.search_parameters import SearchParameters
 from swdual.masking.mask import DEFAULT_METHODS, parse_mask
 from swdual.profiles.query import find_scores
+from swdual.request.search_parameters import SearchParameters
 from swdual.runtime.stopping import check_stop
 from swdual.sequences.alphabet import CODES, PROTEIN
 from swdual.sequences.frames import TranslatedSequence, frame_length, is_masked, list_frames
@@ -79,7 +79,7 @@ def warn_of_weak_queries(
     if not weak:
         return
     short = SHORT_TASKS[database.alphabet.name]
-    direct = not (params.profile or params.translates)
+    direct = params.comparison.compares_letters
     other = f"`task={short!r}` or " if direct and task != short else ""
     logger.warning(
         "%s that only nearly perfect matches reach an E-value of %g: %s; use %sa larger `evalue`",
@@ -139,8 +139,7 @@ def find_low_complexity(
     if (
         is_masked
         or params.adjusts
-        or params.profile
-        or params.translates
+        or not params.comparison.compares_letters
         or params.stats != "table"
     ):
         return []

@@ -8,25 +8,19 @@ keyword arguments of `swdual.search`.
 from __future__ import annotations
 
 import logging
-import math
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from typing import Any, Self, TypedDict, get_type_hints
-
-import xxhash
 
 from swdual import registry
 from swdual.backend import Device
-from swdual.composition.tables import is_adjustable
 from swdual.database.id_list import IdentifierList, parse_identifiers
 from swdual.errors import InputError
-from swdual.hits.search_parameters import ALIGNMENT_FILTERS, SearchParameters
 from swdual.masking.mask import BLAST_PREFIX, STORED_MASKS, Mask, parse_mask
 from swdual.planning.planner import PACKAGE as planners
-from swdual.profiles.position_scores import PositionScores
+from swdual.request.search_parameters import ALIGNMENT_FILTERS
 from swdual.runtime.keywords import (
-    find_fractions,
     plain_flag,
     plain_number,
     require_range,
@@ -35,11 +29,8 @@ from swdual.runtime.keywords import (
 from swdual.sequences import matrices
 from swdual.sequences.genetic_codes import check_genetic_code
 from swdual.sequences.location import Location
-from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.validation import OnInvalid
-from swdual.statistics.parameters import default_stats
 from swdual.taxonomy.taxid_list import TaxidList, parse_taxids
-from swdual.text.messages import pluralize
 
 logger = logging.getLogger("swdual")
 
@@ -504,95 +495,12 @@ class SearchOptions:
             cluster=None,
         )
 
-    def choose_mask(self, *, translates: bool) -> Mask:
+    def choose_mask(self, default: str) -> Mask:
         """Return the mask of queries.
 
         Parameters
         ----------
-        translates
-            Whether queries or targets are translated: then it is SEG by default, as in BLAST.
+        default
+            That of the comparison.
         """
-        if self.mask is None:
-            return parse_mask("seg" if translates and not self.frameshift else "none", "mask")
-        return parse_mask(self.mask, "mask")
-
-    def parameters(
-        self,
-        scheme: ScoringScheme,
-        strand: str,
-        profiles: Sequence[PositionScores] = (),
-        gencodes: tuple[int | None, int | None] = (None, None),
-    ) -> SearchParameters:
-        """Return what decides about hits, with the defaults that follow from other options.
-
-        A field of `SearchParameters` that is named like an option takes the option's value.
-
-        Parameters
-        ----------
-        scheme
-            How letters and gaps are scored.
-        strand
-            "plus", "minus" or "both".
-        profiles
-            The queries, if they are profiles. Modes 2 and 3 of composition-based statistics become
-            mode 1 for them, as in PSI-BLAST; without frequencies there is no default but 0.
-        gencodes
-            The genetic codes by which queries and targets are translated; None where they are not.
-        """
-        for text in find_fractions(
-            **{name: getattr(self, name) for name in PERCENTAGES if name != "top"}
-        ):
-            logger.warning("%s", text)
-        max_target_seqs, evalue = self.max_target_seqs, self.evalue
-        if max_target_seqs is None:
-            max_target_seqs = MAX_TARGET_SEQS if self.top is None else 0
-        if self.stats == "none":
-            evalue = math.inf
-        stats = default_stats(scheme) if self.stats is None else self.stats
-        mode = self.comp_based_stats
-        if mode is None:
-            masked = (self.db_hard_mask, self.db_soft_mask) != ("none", "none")
-            known = all(profile.frequencies is not None for profile in profiles)
-            adjusts = stats == "table" and known and not masked and is_adjustable(scheme)
-            adjusts = adjusts and not self.frameshift and None in gencodes
-            mode = COMPOSITION_MODE if adjusts else 0
-        if profiles:
-            mode = min(mode, PROFILE_COMPOSITION_MODE)
-        sums = stats == "table" and sum(code is not None for code in gencodes) == 1
-        sums &= not self.frameshift
-        own: dict[str, Any] = {
-            "sum_stats": sums if self.sum_stats is None else self.sum_stats,
-            "scheme": scheme,
-            "strand": strand,
-            "query_gencode": gencodes[0],
-            "db_gencode": gencodes[1],
-            "profile": bool(profiles),
-            "all_pairs": False,
-            "dbseqs": None,
-            "taxids": _join(self.taxids),
-            "not_taxids": _join(self.not_taxids),
-            "target_ids": _describe(self.target_ids),
-            "not_target_ids": _describe(self.not_target_ids),
-            "stats": stats,
-            "max_target_seqs": max_target_seqs,
-            "evalue": MAX_EVALUE if evalue is None else evalue,
-            "comp_based_stats": mode,
-            "mask": str(self.choose_mask(translates=gencodes != (None, None))),
-        }
-        names = (field.name for field in fields(SearchParameters))
-        others = {name: getattr(self, name) for name in names if name not in own}
-        return SearchParameters(**own, **others)
-
-
-def _join(taxids: TaxidList | None) -> str:
-    """Return a list of taxonomy ids as one text, "" for none."""
-    return "" if taxids is None else ",".join(map(str, parse_taxids(taxids, "taxids")))
-
-
-def _describe(identifiers: IdentifierList | None) -> str:
-    """Return what tells a list of identifiers from others, "" for none."""
-    if identifiers is None:
-        return ""
-    words = parse_identifiers(identifiers, "target_ids")
-    digest = xxhash.xxh3_64_hexdigest("\n".join(sorted(words)).encode(errors="replace"))
-    return f"{pluralize(len(words), 'identifier', 'identifiers')} with digest {digest}"
+        return parse_mask(default if self.mask is None else self.mask, "mask")

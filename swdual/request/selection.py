@@ -12,7 +12,7 @@ from swdual.database.database import Database
 from swdual.database.id_list import parse_identifiers
 from swdual.database.subset import Subset, select_records
 from swdual.errors import InputError
-from swdual.options import SearchOptions
+from swdual.request.options import SearchOptions
 from swdual.taxonomy.taxdump import read_taxonomy
 from swdual.taxonomy.taxid_list import TaxidList, parse_taxids
 from swdual.taxonomy.tree import Taxonomy
