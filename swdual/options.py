@@ -83,7 +83,6 @@ MINIMA = {
     "dbsize": 1,
     "threads": 1,
     "verify": 0,
-    "adjust_sample": 0,
     "memory_limit": 1,
     "gpu_memory_limit": 1,
 }
@@ -141,7 +140,6 @@ class SearchKeywords(TypedDict, total=False):
     planner: str
     replan: bool
     verify: int
-    adjust_sample: int
     journal: str | os.PathLike[str] | None
     resume: bool
     dbtype: str
@@ -291,10 +289,6 @@ class SearchOptions:
     verify
         Targets of each query whose scores the backend "reference" computes again, at about two
         million cells a second; the first that differs ends the search.
-    adjust_sample
-        Pairs of a query and a target that is not a candidate, drawn at random among all queries, to
-        be adjusted as well: `QueryResult.adjustment_counts` then tell about how many hits
-        ``adjust="all"`` would add. The hits stay the same.
     journal
         A file that what is found is kept in until all has been handed on. It is deleted then, but
         not if the search fails, is interrupted or killed.
@@ -370,7 +364,6 @@ class SearchOptions:
     planner: str = "dual"
     replan: bool = False
     verify: int = 0
-    adjust_sample: int = 0
     journal: str | os.PathLike[str] | None = None
     resume: bool = False
     dbtype: str = "auto"

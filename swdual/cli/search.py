@@ -11,7 +11,6 @@ from swdual.cli._inputs import PROFILE_PHRASES, Inputs, input_options
 from swdual.cli._on_server import refuse_local, search_on_server, server_options
 from swdual.cli._options import (
     Command,
-    Count,
     composition_options,
     evalue_option,
     frame_options,
@@ -58,8 +57,7 @@ GROUPS = {
     "frameshift stats sum_stats comp_based_stats dbsize search_space",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster server token_file "
     "resume",
-    "Advanced": "align report_alignments adjust adjust_sample planner replan verify backend trace "
-    "gantt",
+    "Advanced": "align report_alignments adjust planner replan verify backend trace gantt",
 }
 
 EXAMPLES = """
@@ -90,14 +88,6 @@ swdual search queries.fasta proteins.db --server http://127.0.0.1:8080
 @gencode_options
 @statistics_options
 @composition_options
-@option(
-    "--adjust-sample",
-    type=Count(min=0),
-    default=0,
-    metavar="N",
-    help="Adjust N random pairs that are not candidates, too, and say how many hits --adjust all "
-    "would add. The output stays the same.",
-)
 @frame_options
 @mask_options
 @target_mask_options

@@ -33,7 +33,7 @@ from swdual.master.memory import plan_memory
 from swdual.master.partition import PartitionInput
 from swdual.master.ranges import Range, TaskId
 from swdual.master.serialization import deserialize, read_key
-from swdual.master.setup import MAX_BATCH_CANDIDATES, estimate_needs, make_context, make_sample
+from swdual.master.setup import MAX_BATCH_CANDIDATES, estimate_needs, make_context
 from swdual.options import SearchOptions
 from swdual.planning.timeline import Span
 from swdual.runtime.memory import find_allowance
@@ -116,7 +116,6 @@ class DaskExecutor(Executor):
             execution_log,
             workers=[],
             device=kinds.pop() if len(kinds) == 1 else "hybrid",
-            sample=make_sample(database, len(lengths), options),
             targets=inputs.targets,
         )
 

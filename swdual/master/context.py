@@ -24,7 +24,6 @@ from swdual.master.later_targets import LaterTargets, TaskBounds, count_residues
 from swdual.master.memory import Memory
 from swdual.master.ranges import Range, cut
 from swdual.master.task import Progress
-from swdual.master.unadjusted_sample import UnadjustedSample
 from swdual.master.verification import Verification
 from swdual.master.worker import ScoringWorker, Worker
 from swdual.profiles.query import ProfileQuery, find_scores
@@ -85,8 +84,6 @@ class SearchContext:
         The sizes that keep the search within its memory.
     verification
         Compares a sample of the scores with the reference backend; None without ``--verify``.
-    sample
-        Draws targets that are not candidates, to be adjusted; None without ``--adjust-sample``.
     checkpoint
         Keeps finished tasks in the journal; None without one.
     later
@@ -120,7 +117,6 @@ class SearchContext:
     execution_log: ExecutionLog
     memory: Memory
     verification: Verification | None
-    sample: UnadjustedSample | None
     checkpoint: Checkpoint | None = None
     later: LaterTargets | None = None
     chosen: NDArray[np.unsignedinteger] | None = None
@@ -206,11 +202,6 @@ class SearchContext:
         if self.params.db_gencode is None:
             return records
         return number_frames(records, result.target_frames[hit_indices])
-
-    def count_targets(self, number: int) -> int:
-        """Return with how many targets a query is compared."""
-        before = 0 if self.later is None else int(self.later.ranks[number]) + 1
-        return len(self.database) - before
 
     def score(
         self, query: Sequence, number: int, target_range: Range, worker: Worker, progress: Progress

@@ -188,12 +188,6 @@ def read_inputs(query_source: Any, database_source: Any, options: SearchOptions)
         require_all_pairs(database, queries, params, options.dbtype)
     if profiles:
         queries = [ProfileQuery.of(profile, adjusts=params.adjusts) for profile in profiles]
-    if options.adjust_sample and (not params.adjusts or params.adjust == "all"):
-        raise InputError(
-            f"`adjust_sample={options.adjust_sample}` asks for a sample of the pairs that are not "
-            "adjusted for composition, but "
-            f"{'`adjust=all` adjusts all' if params.adjusts else 'none are adjusted'}; leave it out"
-        )
     params = replace(
         params,
         db_hard_mask=_find_target_mask(database, options.db_hard_mask, "db_hard_mask"),

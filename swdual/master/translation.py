@@ -134,9 +134,8 @@ def check_translated_search(translation: Translation, options: SearchOptions) ->
             f"`comp_based_stats={options.comp_based_stats}` cannot be combined with `frameshift`; "
             "use 0, the default with it"
         )
-    for name in ("adjust", "adjust_sample"):
-        if getattr(options, name) not in ("candidates", 0):
-            raise InputError(f"`{name}` is not for translated searches; leave it out")
+    if options.adjust != "candidates":
+        raise InputError("`adjust` is not for translated searches; leave it out")
     if options.lcase_masking:
         raise InputError(
             "`lcase_masking` is not for translated searches; `mask` masks the frames of queries"

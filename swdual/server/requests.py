@@ -51,7 +51,6 @@ EXCLUDED = {
     "planner": "the server decides",
     "replan": "the server decides",
     "verify": "the server decides",
-    "adjust_sample": "it only writes a message",
     "journal": "a server keeps no journal",
     "resume": "a server keeps no journal",
     "progress": "the server tells it by itself",

@@ -6,7 +6,6 @@ from snakemake.shell import shell
 
 OPTIONS = {
     "adjust": "--adjust",
-    "adjust_sample": "--adjust-sample",
     "align": "--align",
     "backend": "--backend",
     "cluster": "--cluster",
