@@ -138,7 +138,6 @@ class SearchKeywords(TypedDict, total=False):
     gpu_memory_limit: int | None
     backend: str
     planner: str
-    replan: bool
     verify: int
     journal: str | os.PathLike[str] | None
     resume: bool
@@ -284,8 +283,6 @@ class SearchOptions:
         What CPUs compute with: "simd", or "reference", which is slow and shares no code with it.
     planner
         Who plans which worker does what: "dual", or another that ``swdual list`` shows.
-    replan
-        Plan again what is left when workers turn out unlike what was predicted.
     verify
         Targets of each query whose scores the backend "reference" computes again, at about two
         million cells a second; the first that differs ends the search.
@@ -362,7 +359,6 @@ class SearchOptions:
     gpu_memory_limit: int | None = None
     backend: str = "simd"
     planner: str = "dual"
-    replan: bool = False
     verify: int = 0
     journal: str | os.PathLike[str] | None = None
     resume: bool = False

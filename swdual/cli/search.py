@@ -57,7 +57,7 @@ GROUPS = {
     "frameshift stats sum_stats comp_based_stats dbsize search_space",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster server token_file "
     "resume",
-    "Advanced": "align report_alignments adjust planner replan verify backend trace gantt",
+    "Advanced": "align report_alignments adjust planner verify backend trace gantt",
 }
 
 EXAMPLES = """

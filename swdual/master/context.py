@@ -74,8 +74,8 @@ class SearchContext:
         Finds alignments; None if none are wanted.
     adjuster
         Adjusts scores for composition; None in mode 0.
-    planner, replan
-        The options of these names.
+    planner
+        The option of this name.
     device
         "cpu", "gpu" or "hybrid", as results show it.
     execution_log
@@ -112,7 +112,6 @@ class SearchContext:
     tracer: Tracer | None
     adjuster: Adjuster | None
     planner: str
-    replan: bool
     device: str
     execution_log: ExecutionLog
     memory: Memory

@@ -224,7 +224,6 @@ def make_context(
         else None,
         make_adjuster(params, statistics, memory.grid) if params.adjusts else None,
         options.planner,
-        options.replan,
         device,
         execution_log,
         memory,

@@ -49,7 +49,6 @@ EXCLUDED = {
     "gpu_memory_limit": "the server decides",
     "backend": "the server decides",
     "planner": "the server decides",
-    "replan": "the server decides",
     "verify": "the server decides",
     "journal": "a server keeps no journal",
     "resume": "a server keeps no journal",

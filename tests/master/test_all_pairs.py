@@ -124,7 +124,7 @@ def test_planners_change_nothing(monkeypatch, table, planner):
     """Also those that plan for GPUs only, of which there is a make-believe one."""
     monkeypatch.setattr(ranges, "MIN_RANGE_RESIDUES", 600)
     devices = [Device("cpu"), Device("gpu", "simd", {"lanes": 16})]
-    found = allpairs(database_of(), stats="none", planner=planner, device=devices, replan=True)
+    found = allpairs(database_of(), stats="none", planner=planner, device=devices)
     assert scores_of(found) == positive(table)
 
 

@@ -68,7 +68,6 @@ FLAGS = {
     "lcase_masking": ("--lcase-masking", ""),
     "no_progress": ("--no-progress", ""),
     "quiet": ("--quiet", ""),
-    "replan": ("--replan", ""),
     "resume": ("--resume", ""),
     "soft_masking": ("--soft-masking", ""),
     "verbose": ("--verbose", ""),
