@@ -37,7 +37,6 @@ ITERATIONS = 3
 PAIR_EXCLUDED = {
     "max_target_seqs": "keeps the best hits of each query, but a pair belongs to two sequences",
     "top": "keeps the best hits of each query, but a pair belongs to two sequences",
-    "adjust_sample": "draws targets of each query, but pairs are compared only once",
     "taxids": "chooses targets, but here these are queries, too",
     "not_taxids": "chooses targets, but here these are queries, too",
     "target_ids": "chooses targets, but here these are queries, too",
@@ -55,7 +54,6 @@ AUDIT_EXCLUDED = (
         "min_score",
         "min_raw_score",
         "align",
-        "adjust_sample",
         "journal",
         "resume",
     ),

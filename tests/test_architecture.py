@@ -45,8 +45,6 @@ OWNERS = {
             "planning/timing.py",
             "planning/gantt.py",
             "planning/planner.py",
-            "profiles/profile.py",
-            "profiles/logo.py",
             "scheduling/reports/charts.py",
         ),
         *("scheduling/schedule.py", "prediction/forecast.py"),

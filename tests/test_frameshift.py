@@ -12,7 +12,9 @@ from oracles.frameshift import frameshift_score, path_score
 from support.genes import COMPLEMENTS, make_gene, random_proteins
 
 from swdual.api import allpairs, iterate, search
+from swdual.backend import Device
 from swdual.errors import InputError
+from swdual.master import devices
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.translation import translate
@@ -254,7 +256,6 @@ def test_rows_are_diamonds(tmp_path):
         {"comp_based_stats": 2},
         {"stats": "fit"},
         {"soft_masking": True, "mask": "seg"},
-        {"device": "cuda"},
         {"frameshift": -1},
     ],
     ids=str,
@@ -263,6 +264,14 @@ def test_what_frameshifts_exclude_raises_an_error(options):
     targets, queries = draw_pairs(9, 2, 2, 30)
     with pytest.raises(InputError):
         search(queries, targets, **{"task": "blastx", "frameshift": 15, **options})
+
+
+def test_gpus_have_no_frameshifts(monkeypatch):
+    """Where there are some; elsewhere the error is that there are none."""
+    targets, queries = draw_pairs(9, 2, 2, 30)
+    monkeypatch.setattr(devices, "list_gpus", lambda limit: [Device("gpu")])
+    with pytest.raises(InputError, match="whose kernels have no frameshifts"):
+        search(queries, targets, task="blastx", frameshift=15, device="cuda")
 
 
 def test_only_translated_queries_have_frameshifts():

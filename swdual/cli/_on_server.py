@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 LOCAL = (
     *("pssm", "msa", "master", "ignore_master", "cluster", "threads", "device", "memory_limit"),
-    *("gpu_memory_limit", "backend", "planner", "replan", "verify", "adjust_sample", "resume"),
+    *("gpu_memory_limit", "backend", "planner", "verify", "resume"),
     *("trace", "gantt", "taxonomy"),
 )
 """Options of a search on this machine, or on a cluster."""

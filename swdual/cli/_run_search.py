@@ -249,10 +249,7 @@ def run_search(
 
 def _log_summary(timing: Timing, results: RunResults, *, on_nodes: bool) -> None:
     """Log the number of hits and, with -v, the speed and how well the plan was met."""
-    adjusted = results.adjusted
     logger.info("%s", results.describe())
-    if adjusted.sampled:
-        logger.info("%s", adjusted.describe_sample())
     logger.debug(
         "%.1f Gcells in %.2f s: %.1f GCUPS (%s)",
         timing.cells / 1e9,

@@ -327,9 +327,6 @@ plan_options = combine(
         help="Scheduling algorithm that divides the work; see 'swdual list planners'.",
     ),
     option(
-        "--replan", is_flag=True, help="Plan again if workers are slower or faster than predicted."
-    ),
-    option(
         "--verify",
         type=Count(min=0),
         default=0,

@@ -18,7 +18,7 @@ GROUPS = {
     "Filters": "evalue min_identity min_query_cover min_target_cover min_score min_raw_score",
     "Scoring": SCORING,
     "Speed and memory": SPEED,
-    "Advanced": "align report_alignments adjust planner replan verify backend trace gantt",
+    "Advanced": "align report_alignments adjust planner verify backend trace gantt",
 }
 
 EXAMPLES = """

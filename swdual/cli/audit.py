@@ -43,7 +43,7 @@ GROUPS = {
     "Scoring": "task matrix gap_open gap_extend reward penalty strand query_gencode db_gencode "
     "frameshift stats sum_stats comp_based_stats dbsize",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster",
-    "Advanced": "adjust planner replan verify backend",
+    "Advanced": "adjust planner verify backend",
 }
 
 EXAMPLES = """

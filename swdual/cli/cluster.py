@@ -28,7 +28,7 @@ GROUPS = {
     "Filters": "evalue min_score min_raw_score",
     "Scoring": SCORING,
     "Speed and memory": SPEED,
-    "Advanced": "adjust planner replan verify backend trace gantt",
+    "Advanced": "adjust planner verify backend trace gantt",
 }
 
 EXAMPLES = """

@@ -63,7 +63,7 @@ GROUPS = {
     "Scoring": "task matrix gap_open gap_extend reward penalty strand stats comp_based_stats "
     "dbsize search_space",
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",
-    "Advanced": "planner replan verify backend",
+    "Advanced": "planner verify backend",
 }
 
 EXAMPLES = """

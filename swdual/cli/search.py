@@ -9,7 +9,7 @@ import click
 from swdual.cli import logging_options, on_invalid_option
 from swdual.cli._inputs import PROFILE_PHRASES, Inputs, input_options
 from swdual.cli._on_server import refuse_local, search_on_server, server_options
-from swdual.cli._options import Command, Count, limit_threads, option, output_options, read_mask
+from swdual.cli._options import Command, limit_threads, output_options, read_mask
 from swdual.cli._resume import Resumption, resume_option
 from swdual.cli._run_search import (
     Outputs,
@@ -40,8 +40,7 @@ GROUPS = {
     "Scoring": SCORING,
     "Speed and memory": "threads device memory_limit gpu_memory_limit cluster server token_file "
     "resume",
-    "Advanced": "align report_alignments adjust adjust_sample planner replan verify backend trace "
-    "gantt",
+    "Advanced": "align report_alignments adjust planner verify backend trace gantt",
 }
 
 EXAMPLES = """
@@ -67,14 +66,6 @@ swdual search queries.fasta proteins.db --server http://127.0.0.1:8080
 @outfmt_option
 @output_options
 @result_options
-@option(
-    "--adjust-sample",
-    type=Count(min=0),
-    default=0,
-    metavar="N",
-    help="Adjust N random pairs that are not candidates, too, and say how many hits --adjust all "
-    "would add. The output stays the same.",
-)
 @align_option
 @report_option
 @resume_option

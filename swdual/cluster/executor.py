@@ -33,7 +33,7 @@ from swdual.master.memory import plan_memory
 from swdual.master.partition import PartitionInput
 from swdual.master.ranges import TaskId
 from swdual.master.serialization import deserialize, read_key
-from swdual.master.setup import MAX_BATCH_CANDIDATES, estimate_needs, make_context, make_sample
+from swdual.master.setup import MAX_BATCH_CANDIDATES, estimate_needs, make_context
 from swdual.planning.timeline import Span
 from swdual.request.inputs import SearchInputs
 from swdual.request.options import SearchOptions
@@ -117,7 +117,6 @@ class DaskExecutor(Executor):
             execution_log,
             workers=[],
             device=kinds.pop() if len(kinds) == 1 else "hybrid",
-            sample=make_sample(database, len(lengths), options),
             targets=inputs.targets,
         )
 

@@ -27,8 +27,6 @@
     Results of tasks become the result of a query.
 ``verification``
     Computes a sample of the scores again, by the definition.
-``unadjusted_sample``
-    Draws targets that are not candidates, to estimate what adjusting all would add.
 ``execution_log``
     What each worker did and when; what its rates are.
 ``iteration``

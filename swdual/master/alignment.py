@@ -6,7 +6,7 @@ A further task finds more alignments of the hits that are reported (`max_hsps`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,15 +46,6 @@ class Traced(NamedTuple):
     hit_indices: NDArray[np.int64]
     tracebacks: Tracebacks | None
     rescored: AdjustedScores | None
-
-    def take(self, indices: NDArray[np.int64]) -> Self:
-        """Return the same with some of the hits."""
-        return type(self)(
-            self.examined,
-            self.hit_indices[indices],
-            None if self.tracebacks is None else self.tracebacks.take(indices),
-            None if self.rescored is None else self.rescored.take(indices),
-        )
 
 
 class TracedFurther(NamedTuple):

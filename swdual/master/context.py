@@ -22,7 +22,6 @@ from swdual.master.execution_log import ExecutionLog
 from swdual.master.memory import Memory
 from swdual.master.ranges import cut
 from swdual.master.task import Progress
-from swdual.master.unadjusted_sample import UnadjustedSample
 from swdual.master.verification import Verification
 from swdual.master.worker import ScoringWorker, Worker
 from swdual.profiles.query import ProfileQuery, find_scores
@@ -75,8 +74,8 @@ class SearchContext:
         Finds alignments; None if none are wanted.
     adjuster
         Adjusts scores for composition; None in mode 0.
-    planner, replan
-        The options of these names.
+    planner
+        The option of this name.
     device
         "cpu", "gpu" or "hybrid", as results show it.
     execution_log
@@ -85,8 +84,6 @@ class SearchContext:
         The sizes that keep the search within its memory.
     verification
         Compares a sample of the scores with the reference backend; None without ``--verify``.
-    sample
-        Draws targets that are not candidates, to be adjusted; None without ``--adjust-sample``.
     checkpoint
         Keeps finished tasks in the journal; None without one.
     pairs
@@ -114,12 +111,10 @@ class SearchContext:
     tracer: Tracer | None
     adjuster: Adjuster | None
     planner: str
-    replan: bool
     device: str
     execution_log: ExecutionLog
     memory: Memory
     verification: Verification | None
-    sample: UnadjustedSample | None
     checkpoint: Checkpoint | None = None
     pairs: AllTargets = ALL_TARGETS
     chosen: NDArray[np.unsignedinteger] | None = None
@@ -200,10 +195,6 @@ class SearchContext:
             records = np.searchsorted(self.chosen, records)
         frames = result.target_frames[hit_indices]
         return self.params.comparison.number_records(records, frames)
-
-    def count_targets(self, number: int) -> int:
-        """Return with how many targets a query is compared."""
-        return len(self.database) - self.pairs.count_before(number)
 
     def score(
         self, query: Sequence, number: int, target_range: Range, worker: Worker, progress: Progress

@@ -82,7 +82,6 @@ class HitMerger:
         self._settled: dict[int, QueryResult] = {}
         self._hits_left: dict[int, int] = {}
         self._traced: dict[int, list[Traced]] = {}
-        self._candidates: dict[int, int] = {}
         self._selected: dict[int, QueryResult] = {}
         self._further: dict[int, list[TracedFurther]] = {}
         self.ranges: list[Range] | None = None
@@ -149,10 +148,6 @@ class HitMerger:
         """Choose the hits of a query, or those that are scored again: see `add_scores`."""
         context = self._context
         result = self._evaluate(number, candidates)
-        if context.adjuster is not None:
-            self._candidates[number] = len(result)
-            if context.sample is not None:
-                result = context.sample.extend(result)
         self._settled[number] = result
         aligned = context.params.rescores or context.aligns_now(len(result))
         self._traced[number] = []
@@ -241,19 +236,15 @@ class HitMerger:
         number
             The query's number in the batch.
         candidates
-            Its candidates, and the sampled targets behind them.
+            Its candidates.
         parts
             What the alignment tasks found among these.
         """
         params, statistics = candidates.params, candidates.statistics
         counts = NO_ADJUSTMENT
         if params.adjusts:
-            count = self._candidates.pop(number)
-            found = sum(int((part.hit_indices >= count).sum()) for part in parts)
-            parts = [part.take(np.flatnonzero(part.hit_indices < count)) for part in parts]
-            sampled = len(candidates) - count
-            others = self._context.count_targets(candidates.number) - count
-            counts = AdjustmentCounts(int(count > 0), count, others, sampled, found)
+            count = len(candidates)
+            counts = AdjustmentCounts(int(count > 0), count)
         result = candidates.subset(
             np.concatenate([_NO_HITS, *(part.hit_indices for part in parts)])
         )

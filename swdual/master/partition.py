@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -14,15 +13,11 @@ from swdual import registry
 from swdual.database.target_range import Range, TargetLengths
 from swdual.master.cost import KNOTS, CostModel, interpolate_columns
 from swdual.master.ranges import TaskId, compute_columns, cut, list_task_ids
-from swdual.master.task import Task
-from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.planning.planner import PACKAGE, Plan, plan_instance
 from swdual.request.pairs import ALL_TARGETS, AllTargets
 
 if TYPE_CHECKING:
     from swdual.planning.instance import Instance
-
-logger = logging.getLogger("swdual")
 
 GOOD_ENOUGH = 1.005
 """A makespan within this factor of the lower bound is not improved further.
@@ -38,9 +33,6 @@ UNSURE = 0.2
 
 PATIENCE = 2
 """Number of finer partitions without gain after which the search for better ones ends."""
-
-DRIFT = 1.1
-"""Ratio by which the relative speeds of workers may change before tasks are planned again."""
 
 MAX_QUERY_GROUP = 8
 """Max queries that are scored against all ranges before the next, where that costs nothing.
@@ -409,51 +401,3 @@ def _order_by_range(
         ends[ordered] = np.cumsum(durations)
         starts[ordered] = ends[ordered] - durations
     return replace(plan, starts=starts, ends=ends)
-
-
-class Replanning:
-    """Plans again what nobody has begun, when workers turn out slower or faster than predicted.
-
-    Always by the dual approximation, which takes workers of one kind with different speeds.
-
-    Parameters
-    ----------
-    partition
-        The tasks and the plan so far.
-    tasks
-        The task of each entry of the partition.
-    """
-
-    def __init__(self, partition: Partition, tasks: Sequence[Task]) -> None:
-        self._partition = partition
-        self._numbers = {id(task): number for number, task in enumerate(tasks)}
-        self._tasks = tasks
-        self._slowdowns = np.ones(len(partition.plan.kinds))
-        self.plans = 0
-
-    def update(self, scheduler: WorkStealingScheduler) -> None:
-        """Give the scheduler new queues if relative speeds have changed by more than `DRIFT`."""
-        slowdowns = scheduler.slowdowns
-        change = slowdowns / self._slowdowns
-        if change.max() <= DRIFT * change.min():
-            return
-        waiting = [self._numbers[id(task)] for task in scheduler.list_waiting()]
-        if not waiting:
-            return
-        self._slowdowns = slowdowns
-        self.plans += 1
-        numbers = np.sort(waiting)
-        seconds = self._partition.seconds[:, numbers] * slowdowns[:, None]
-        able = np.flatnonzero(np.isfinite(seconds).any(axis=1))
-        kinds = self._partition.plan.kinds
-        plan = plan_instance(instance_of(seconds[able], [kinds[worker] for worker in able]), DUAL)
-        logger.info(
-            "plan %d, of the %d tasks left: workers take %s of the predicted time",
-            self.plans + 1,
-            len(numbers),
-            ", ".join(f"{100 * drift:.0f} %" for drift in slowdowns),
-        )
-        queues: list[list[Task]] = [[] for _ in kinds]
-        for worker, queue in zip(able, plan.queues, strict=True):
-            queues[worker] = [self._tasks[numbers[k]] for k in queue]
-        scheduler.replan(queues)

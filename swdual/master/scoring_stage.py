@@ -14,7 +14,7 @@ from swdual.backend import ResidentScorer, ScoringTask
 from swdual.database.target_range import Range
 from swdual.master.candidates import Candidates, Scored, merge_candidates
 from swdual.master.context import SearchContext
-from swdual.master.partition import Partition, PartitionInput, Replanning, partition_tasks
+from swdual.master.partition import Partition, PartitionInput, partition_tasks
 from swdual.master.ranges import TaskId
 from swdual.master.task import Task
 from swdual.master.work_stealing import WorkStealingScheduler
@@ -108,7 +108,6 @@ class ScoringStage:
         everyone = [*workers, *aligning]
         self.scheduler = WorkStealingScheduler(everyone, queues, common, context.failed_workers)
         self._pool = WorkerPool(everyone, self.scheduler)
-        self._replanning = Replanning(self.partition, tasks) if context.replan else None
 
     @property
     def query_count(self) -> int:
@@ -172,11 +171,7 @@ class ScoringStage:
         task = report.attempt.task
         length = len(self._queries[task.query].codes)
         self._context.execution_log.add(report, self._numbers[task.query], length)
-        if report.outcome != "done":
-            return None
-        if self._replanning is not None and isinstance(report.value, Scored):
-            self._replanning.update(self.scheduler)
-        return report
+        return report if report.outcome == "done" else None
 
 
 def score_range(

@@ -172,9 +172,7 @@ class Search:
     def _context(self) -> SearchContext:
         options = self.options
         context = self._executor.build_context(self._inputs, options, self._held_bytes)
-        chosen = self._inputs.chosen
-        sample = None if context.sample is None else replace(context.sample, chosen=chosen)
-        context = replace(context, pairs=self._inputs.pairs, chosen=chosen, sample=sample)
+        context = replace(context, pairs=self._inputs.pairs, chosen=self._inputs.chosen)
         if self._warns:
             warn_of_weak_queries(
                 self.queries, self.database, self.params, context.statistics, options.task

@@ -16,7 +16,6 @@ from swdual.master.devices import available_threads, describe_devices, parse_dev
 from swdual.master.execution_log import ExecutionLog
 from swdual.master.memory import NUMBA_BYTES, Memory, Needs, plan_memory
 from swdual.master.partition import DUAL
-from swdual.master.unadjusted_sample import UnadjustedSample
 from swdual.master.verification import Verification
 from swdual.master.worker import (
     Bind,
@@ -172,7 +171,6 @@ def build_context(
         alignment_workers=alignment_workers,
         device=describe_devices([worker.device for worker in workers]),
         verification=verification,
-        sample=make_sample(database, len(lengths), options),
         targets=targets,
     )
 
@@ -188,7 +186,6 @@ def make_context(
     device: str,
     alignment_workers: Sequence[Worker] = (),
     verification: Verification | None = None,
-    sample: UnadjustedSample | None = None,
     targets: Database | None = None,
 ) -> SearchContext:
     """Return what all queries of a search share, once its workers and its memory are known.
@@ -209,8 +206,6 @@ def make_context(
         The workers that only align.
     verification
         Compares a sample of the scores; None without ``--verify``.
-    sample
-        Draws targets that are not candidates; None without ``--adjust-sample``.
     targets
         The targets as given, if `database` holds their frames.
     """
@@ -234,12 +229,10 @@ def make_context(
         else None,
         make_adjuster(params, statistics, memory.grid) if params.adjusts else None,
         options.planner,
-        options.replan,
         device,
         execution_log,
         memory,
         verification,
-        sample,
         alignment_workers=[*alignment_workers],
     )
 
@@ -291,9 +284,6 @@ def estimate_needs(
     """
     fitted = params.stats == "fit"
     kept = min(params.max_candidates or len(database), len(database))
-    sample = make_sample(database, len(lengths), options)
-    if sample is not None:
-        kept = min(kept + sample.max_each, len(database))
     together = compute_max_batch_queries(kept, fitted=fitted)
     if options.planner != DUAL:
         held += NUMBA_BYTES
@@ -310,23 +300,6 @@ def estimate_needs(
         profile=params.comparison.by_position,
         held=held,
     )
-
-
-def make_sample(
-    database: Database, queries: int, options: SearchOptions
-) -> UnadjustedSample | None:
-    """Return what draws targets that are not candidates, if `adjust_sample` asks for any.
-
-    Parameters
-    ----------
-    database, options
-        The search.
-    queries
-        Number of its queries.
-    """
-    if not options.adjust_sample:
-        return None
-    return UnadjustedSample(database, options.adjust_sample, queries)
 
 
 def make_statistics(database: Database, params: SearchParameters) -> TableStatistics | None:

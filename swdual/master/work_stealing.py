@@ -23,7 +23,6 @@ from collections import deque
 from collections.abc import Iterable, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from swdual.errors import DeviceMemoryError, EngineError, SwdualError
 from swdual.master.task import Stopped, Superseded, Task, TaskAttempt
@@ -177,12 +176,6 @@ class WorkStealingScheduler:
             )
             return self._reported_cells
 
-    @property
-    def slowdowns(self) -> NDArray[np.float64]:
-        """(scoring workers,) run time of finished tasks, divided by the predicted time."""
-        with self._changed:
-            return np.array([self._slowdown(worker) for worker in range(self._scoring)])
-
     def take(self, worker: int) -> TaskAttempt | None:
         """Return the next attempt of a worker, or None at the end; wait if there is none now."""
         with self._changed:
@@ -323,30 +316,6 @@ class WorkStealingScheduler:
                     attempt.superseded = True
                     words = f"nothing was heard of it for {attempt.silent:.0f} s"
                     self.fail(attempt, TimeoutError(words), dead=True)
-
-    def list_waiting(self) -> list[Task]:
-        """Return the planned tasks that no worker has begun, in no particular order."""
-        with self._changed:
-            return [task for queue in self._queues for task in queue.tasks if not task.done]
-
-    def replan(self, queues: Sequence[Sequence[Task]]) -> None:
-        """Replace the queues of all workers.
-
-        The planner ran without the lock, so the queues may have changed since `list_waiting`. Tasks
-        that were begun meanwhile are left out. Tasks that came back meanwhile, or that the planned
-        worker cannot run, go to another worker.
-        """
-        with self._changed:
-            waiting = {id(task): task for queue in self._queues for task in queue.take_all()}
-            for worker, tasks in enumerate(queues):
-                if self._alive[worker]:
-                    chosen = [x for x in tasks if id(x) in waiting and self._can_take(worker, x)]
-                    self._queues[worker] = _Queue(worker, chosen)
-                    for task in chosen:
-                        del waiting[id(task)]
-            for task in waiting.values():
-                self._reassign(task)
-            self._changed.notify_all()
 
     def _has_open_tasks(self) -> bool:
         """Return whether a task is running or waiting: an idle worker may get it later."""

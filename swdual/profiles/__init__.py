@@ -32,8 +32,6 @@
     Hits as a multiple alignment.
 ``hmmer``
     Match emissions of HMMER3's models.
-``logo``
-    A profile as a sequence logo.
 ``query``
     A profile as the query of a search.
 """

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,9 +23,6 @@ from swdual.profiles.position_scores import PositionScores
 from swdual.profiles.rows import QueryHits, place_hits, read_query, read_rows, replace_o
 from swdual.runtime.keywords import suggest_names
 from swdual.statistics.karlin_altschul import KarlinAltschul
-
-if TYPE_CHECKING:
-    import matplotlib.figure
 
 INCLUSION = 0.002
 """Hits with a smaller E-value take part in a profile: psiblast's -inclusion_ethresh."""
@@ -251,34 +247,6 @@ class Profile(PositionScores):
             If the file cannot be written, or is there already.
         """
         write_scores(self, path, format, force=force)
-
-    def plot(
-        self, path: str | os.PathLike[str] | None = None, *, force: bool = False
-    ) -> matplotlib.figure.Figure | None:
-        """Draw a sequence logo: into a file (SVG, PNG, PDF), or return the figure.
-
-        The letters of a position are as high together as its information in bits, relative to the
-        frequencies of residues in proteins, and each as its part in the frequencies. Positions
-        without frequencies have those that their scores imply; they are pale if others have
-        frequencies. Colours tell the chemistry of the amino acids.
-
-        Parameters
-        ----------
-        path
-            A file; without it the figure is returned.
-        force
-            Whether a file that is there is replaced.
-
-        Raises
-        ------
-        InputError, OutputError
-            If the name of the file has another ending, matplotlib is missing, or the file cannot be
-            written.
-        """
-        from swdual.planning.gantt import draw_or_save
-        from swdual.profiles.logo import draw_logo
-
-        return draw_or_save(lambda: draw_logo(self), path, force=force)
 
 
 @suggest_names

@@ -74,7 +74,6 @@ MINIMA = {
     "dbsize": 1,
     "threads": 1,
     "verify": 0,
-    "adjust_sample": 0,
     "memory_limit": 1,
     "gpu_memory_limit": 1,
 }
@@ -130,9 +129,7 @@ class SearchKeywords(TypedDict, total=False):
     gpu_memory_limit: int | None
     backend: str
     planner: str
-    replan: bool
     verify: int
-    adjust_sample: int
     journal: str | os.PathLike[str] | None
     resume: bool
     dbtype: str
@@ -277,15 +274,9 @@ class SearchOptions:
         What CPUs compute with: "simd", or "reference", which is slow and shares no code with it.
     planner
         Who plans which worker does what: "dual", or another that ``swdual list`` shows.
-    replan
-        Plan again what is left when workers turn out unlike what was predicted.
     verify
         Targets of each query whose scores the backend "reference" computes again, at about two
         million cells a second; the first that differs ends the search.
-    adjust_sample
-        Pairs of a query and a target that is not a candidate, drawn at random among all queries, to
-        be adjusted as well: `QueryResult.adjustment_counts` then tell about how many hits
-        ``adjust="all"`` would add. The hits stay the same.
     journal
         A file that what is found is kept in until all has been handed on. It is deleted then, but
         not if the search fails, is interrupted or killed.
@@ -359,9 +350,7 @@ class SearchOptions:
     gpu_memory_limit: int | None = None
     backend: str = "simd"
     planner: str = "dual"
-    replan: bool = False
     verify: int = 0
-    adjust_sample: int = 0
     journal: str | os.PathLike[str] | None = None
     resume: bool = False
     dbtype: str = "auto"

@@ -59,10 +59,6 @@ class AllTargets:
         """Return what some of the queries are compared with."""
         return self
 
-    def count_before(self, number: int) -> int:
-        """Return how many targets a query, by its number, is not compared with."""
-        return 0
-
     def count_all_residues(self, queries: int, database: TargetLengths) -> NDArray[np.int64]:
         """Return (queries,) the residues of all targets that each query is compared with."""
         return np.full(queries, database.residues)
@@ -106,10 +102,6 @@ class LaterTargets(AllTargets):
     def select(self, queries: Sequence[int]) -> Self:
         """Return what some of the queries are compared with."""
         return type(self)(self.ranks[np.asarray(queries, np.int64)])
-
-    def count_before(self, number: int) -> int:
-        """Return how many targets do not come after a query."""
-        return int(self.ranks[number]) + 1
 
     def find_first(self, database: TargetLengths, ranges: Sequence[Range]) -> NDArray[np.int64]:
         """Return (queries, ranges) the first target of each range that comes after each query.

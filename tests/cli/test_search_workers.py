@@ -295,22 +295,20 @@ def test_devices_and_threads_change_no_byte(run, no_gpu, many, options):
 
 @pytest.mark.case(number=20)
 @pytest.mark.parametrize("planner", [name for name in PLANNERS if name != "gpu_only"])
-@pytest.mark.parametrize("replan", [(), ("--replan",)])
-def test_who_plans_changes_no_byte(run, no_gpu, many, planner, replan):
-    """Nor does planning again."""
+def test_who_plans_changes_no_byte(run, no_gpu, many, planner):
+    """And the plan is in the trace."""
     expected = run(*MANY).out
-    outcome = run(*MANY, "--planner", planner, *replan, "--trace", "t.json")
+    outcome = run(*MANY, "--planner", planner, "--trace", "t.json")
     assert (outcome.code, outcome.out) == (0, expected)
     events = json.loads((many / "t.json").read_text())["traceEvents"]
     assert "plan" in {event.get("cat") for event in events}
 
 
-@pytest.mark.parametrize("replan", [(), ("--replan",)])
-def test_a_planner_for_gpus_is_refused_without_them(refuses, no_gpu, many, replan):
+def test_a_planner_for_gpus_is_refused_without_them(refuses, no_gpu, many):
     """Exit code 1, and nothing is left behind."""
     words = ["swdual: error: ", "the planner gpu_only needs a GPU; choose another"]
-    refuses(1, words, *MANY, "-o", "hits.tsv", "--planner", "gpu_only", *replan)
-    refuses(1, words, *SEARCH, "-o", "hits.tsv", "--planner", "gpu_only", *replan)
+    refuses(1, words, *MANY, "-o", "hits.tsv", "--planner", "gpu_only")
+    refuses(1, words, *SEARCH, "-o", "hits.tsv", "--planner", "gpu_only")
 
 
 @pytest.mark.case(number=26)

@@ -58,9 +58,7 @@ PROTEINS = {
     "several, fitted": ["--max-hsps", "3", "--stats", "fit", "-e", "100", "-f", "5"],
     "several, late": ["--max-hsps", "3", "--min-query-cover", "5", "-e", "1e6", *SCORES],
     "organisms": ["--taxids", "9606", "-e", "1e6", "-f", "6 std staxids", "--verify", "2"],
-    "organisms, adjusted": [
-        *("--not-taxids", "9606", "--adjust-sample", "20", "-e", "1e3", "-f", "0"),
-    ],
+    "organisms, adjusted": ["--not-taxids", "9606", "-e", "1e3", "-f", "0"],
     "organisms, masked": [
         *("--taxids", "562", "--db-soft-mask", "tantan:0.01", "--search-space", "database"),
         *("-e", "1e6", "-f", "6 std sseq"),
@@ -265,15 +263,14 @@ def test_objects_are_equal(data, pair):
     assert list(swdual.iter_search(*search, cluster=pair.address)) == list(local)
 
 
-def test_the_sample_of_unadjusted_pairs_is_that_of_one_machine(data, pair):
-    """Nodes adjust its pairs; the hits stay the same."""
+def test_counts_of_adjusted_pairs_are_those_of_one_machine(data, pair):
+    """Nodes adjust them."""
     given = data / "q.fa", data / "d.db"
-    options = {"comp_based_stats": 2, "evalue": 1e-3, "adjust_sample": 30}
+    options = {"comp_based_stats": 2, "evalue": 1e-3}
     here = swdual.search(*given, **options)
     there = swdual.search(*given, **options, cluster=pair.address)
     assert there == here
     assert there.adjustment_counts == here.adjustment_counts
-    assert here.adjustment_counts.sampled == 30
 
 
 def test_nodes_have_threads(both, data, make_cluster):

@@ -74,7 +74,7 @@ def check(drawn, seed, cells):
         pool = drawn_crew(rng)
         kinds = {device.kind for device in pool}
         usable = [name for name in registry.available(PACKAGE) if usable_for(name, kinds)]
-        more = {"planner": str(rng.choice(usable)), "replan": bool(rng.integers(2))}
+        more = {"planner": str(rng.choice(usable))}
         with cut_anyhow(rng):
             found = searched(drawn, rng, {**options, **more}, pool)
         if (unlike := difference(found, alone, options["align"])) is not None:

@@ -1,56 +1,38 @@
-"""Counts of adjusted pairs, and what a sample says about the others."""
+"""Counts of adjusted pairs."""
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
+from pathlib import Path
 
-import pytest
+import swdual
+from swdual.hits import search_parameters
+from swdual.hits.adjustment_counts import AdjustmentCounts
 
-from swdual.hits.adjustment_counts import AdjustmentCounts, bound_share
-
-
-def exactly(count, trials, share):
-    """Return the probability of so many successes, with exact numbers."""
-    p = Fraction(share)
-    return math.comb(trials, count) * p**count * (1 - p) ** (trials - count)
+GOLDEN = Path(__file__).parents[1] / "golden"
 
 
-@pytest.mark.parametrize(("found", "sampled"), [(1, 1), (1, 30), (7, 60), (59, 60), (3, 200)])
-def test_bounds_leave_out_2_5_percent_at_each_end(found, sampled):
-    """By the definition of Clopper and Pearson, in exact numbers."""
-    low, high = bound_share(found, sampled)
-    above = sum(exactly(k, sampled, low) for k in range(found, sampled + 1))
-    assert float(above) == pytest.approx(0.025, rel=1e-6)
-    if found < sampled:
-        below = sum(exactly(k, sampled, high) for k in range(found + 1))
-        assert float(below) == pytest.approx(0.025, rel=1e-6)
-    assert low < found / sampled <= high
-
-
-def test_nothing_found_has_an_upper_bound_only():
-    """The rule of three, with 3.7 for both ends."""
-    low, estimate, high = AdjustmentCounts(1, 0, 1_000_000, 1000, 0).missed
-    assert (low, estimate) == (0, 0)
-    assert high == pytest.approx(3682, rel=1e-3)
-
-
-def test_without_a_sample_nothing_is_known():
-    """Not a number."""
-    assert all(map(math.isnan, AdjustmentCounts(1, 5, 10).missed))
+def find(**options):
+    queries, targets = GOLDEN / "biased_queries.fasta", GOLDEN / "biased_targets.fasta"
+    return swdual.search(queries, targets, comp_based_stats=2, max_target_seqs=1000, **options)
 
 
 def test_totals_are_sums():
     """Of no query, all are 0."""
     assert AdjustmentCounts.total([]) == AdjustmentCounts()
-    parts = [AdjustmentCounts(1, 2, 3, 4, 5), AdjustmentCounts(1, 20, 30, 40, 50)]
-    assert AdjustmentCounts.total(parts) == (2, 22, 33, 44, 55)
+    assert AdjustmentCounts.total([AdjustmentCounts(1, 2), AdjustmentCounts(1, 20)]) == (2, 22)
 
 
 def test_a_single_pair_is_said_so():
     """With words in the singular."""
-    counts = AdjustmentCounts(1, 1, 9, 1, 1)
-    assert counts.describe() == "1 candidate of 1 query adjusted"
-    assert counts.describe_sample().startswith(
-        "of 1 sampled pair that is no candidate, 1 would be a hit; of all 9 about 9 "
-    )
+    assert AdjustmentCounts(1, 1).describe() == "1 candidate of 1 query adjusted"
+
+
+def test_counts_are_those_of_candidates(monkeypatch):
+    """Each hit was a candidate; where all are adjusted, candidates are all pairs."""
+    monkeypatch.setattr(search_parameters, "CANDIDATE_FACTOR", 1e-30)
+    usual, complete = find(), find(adjust="all")
+    pairs = len(usual) * len(usual[0].targets)
+    assert len(usual.scores) <= usual.adjustment_counts.candidates < pairs
+    assert complete.adjustment_counts == (len(usual), pairs)
+    for result in usual:
+        assert result.adjustment_counts.candidates >= len(result)

@@ -133,24 +133,22 @@ def same(tmp_path, alone):
 @pytest.mark.parametrize("crew_name", CREWS)
 @pytest.mark.parametrize("planner", PLANNERS)
 def test_results_are_the_same_for_any_planner_and_workers(database, same, planner, crew_name):
-    """Also when they are planned again; only a planner for one kind refuses the other."""
+    """Only a planner for one kind refuses the other."""
     devices = CREWS[crew_name]
     kinds = {device.kind for device in devices}
-    for replan in (False, True):
-        options = {"planner": planner, "replan": replan}
-        if planner in ("cpu_only", "gpu_only") and planner.partition("_")[0] not in kinds:
-            with pytest.raises(InputError, match=planner):
-                searched(database, devices, **options)
-            continue
-        found = searched(database, devices, **options)
-        same(found)
-        workers = found.timing.timeline.workers
-        assert workers[: len(devices)] == tuple(
-            f"{kind} {k}"
-            for kind in ("cpu", "gpu")
-            for k in range(sum(device.kind == kind for device in devices))
-        )
-        assert found.timing.plans == ()  # nobody measured
+    if planner in ("cpu_only", "gpu_only") and planner.partition("_")[0] not in kinds:
+        with pytest.raises(InputError, match=planner):
+            searched(database, devices, planner=planner)
+        return
+    found = searched(database, devices, planner=planner)
+    same(found)
+    workers = found.timing.timeline.workers
+    assert workers[: len(devices)] == tuple(
+        f"{kind} {k}"
+        for kind in ("cpu", "gpu")
+        for k in range(sum(device.kind == kind for device in devices))
+    )
+    assert found.timing.plans == ()  # nobody measured
 
 
 @pytest.mark.parametrize("crew_name", ["1 cpus", "3 cpus", "cpu and gpu", "cpus and gpus"])
@@ -160,17 +158,13 @@ def test_e_values_and_alignments_are_the_same_for_any_workers(
     database, same, crew_name, stats, align
 ):
     """Fitted or from a table, and wherever the alignments were found."""
-    for replan in (False, True):
-        options = {"stats": stats, "align": align, "replan": replan}
-        same(searched(database, CREWS[crew_name], **options), stats, align)
+    same(searched(database, CREWS[crew_name], stats=stats, align=align), stats, align)
 
 
 @pytest.mark.parametrize("planner", ["dual", "self_scheduling", "equal_power"])
 def test_workers_that_differ_a_thousandfold_find_the_same(database, same, planner):
     """A backend in Python beside one in machine code, planned as if they were equal."""
-    for replan in (False, True):
-        options = {"planner": planner, "replan": replan}
-        same(searched(database, [SLOW, CPU, GPU], **options))
+    same(searched(database, [SLOW, CPU, GPU], planner=planner))
 
 
 def test_each_task_is_in_the_record_once(database):
@@ -213,7 +207,7 @@ def kept(monkeypatch):
 def test_waves_are_planned_one_by_one(monkeypatch, database, same, kept, planner):
     """Two queries at a time: three plans, of the planner that was asked for."""
     monkeypatch.setattr(setup, "MAX_BATCH_QUERIES", 2)
-    found = searched(database, CREWS["cpus and gpus"], planner=planner, replan=True)
+    found = searched(database, CREWS["cpus and gpus"], planner=planner)
     same(found)
     plans = found.timing.plans
     assert [sorted({*each.queries.tolist()}) for each in plans] == [[0, 1], [2, 3], [4]]
@@ -225,7 +219,7 @@ def test_waves_are_planned_one_by_one(monkeypatch, database, same, kept, planner
 
 def test_a_search_whose_workers_were_measured_finds_the_same(database, same, kept):
     """With rates of their own, tasks are predicted, and the rates corrected afterwards."""
-    found = searched(database, CREWS["cpus and gpus"], replan=True)
+    found = searched(database, CREWS["cpus and gpus"])
     same(found)
     assert found.timing.timeline.prediction_error() > 0
     together = device_mix(CREWS["cpus and gpus"])
@@ -314,7 +308,6 @@ WAITING = Device("cpu", "reference", {"waits": 1})
 
 
 @pytest.mark.case(number=22)
-@pytest.mark.parametrize("replan", [False, True])
 @pytest.mark.parametrize("planner", ["dual", "self_scheduling", "heft"])
 @pytest.mark.parametrize("kind", ["cpu", "gpu"])
 @pytest.mark.parametrize(
@@ -325,11 +318,11 @@ WAITING = Device("cpu", "reference", {"waits": 1})
     ],
 )
 def test_results_are_the_same_though_a_worker_fails(
-    database, same, faults, fault, first, kind, planner, replan
+    database, same, faults, fault, first, kind, planner
 ):
     """Once, always, for lack of memory, by its death or by being slow: others do its tasks."""
     devices = [WAITING, faulty(fault, first, kind), WAITING]
-    same(searched(database, devices, planner=planner, replan=replan))
+    same(searched(database, devices, planner=planner))
     assert faults.struck.is_set()
 
 
@@ -348,16 +341,15 @@ def test_a_worker_that_is_gone_is_not_counted_on_again(
 
 
 @pytest.mark.case(number=22)
-@pytest.mark.parametrize("replan", [False, True])
 @pytest.mark.parametrize("planner", ["dual", "self_scheduling"])
 @pytest.mark.parametrize("first", [1, 3])
 def test_results_are_the_same_though_a_worker_hangs(
-    monkeypatch, database, same, faults, first, planner, replan
+    monkeypatch, database, same, faults, first, planner
 ):
     """At its first task or later: others do it and all that it had, and nobody waits for it."""
     monkeypatch.setattr(worker_pool, "STOP_SECONDS", 0.05)
     devices = [WAITING, faulty("hangs", first), WAITING]
-    same(searched(database, devices, planner=planner, replan=replan))
+    same(searched(database, devices, planner=planner))
     assert faults.struck.is_set()
 
 
@@ -406,11 +398,10 @@ def test_a_worker_that_says_nothing_for_too_long_is_given_up(
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
-@pytest.mark.parametrize("replan", [False, True])
-def test_what_always_fails_ends_the_search(database, faults, count, replan):
+def test_what_always_fails_ends_the_search(database, faults, count):
     """An EngineError with exit code 3, which says what failed, how, and has the cause."""
     with pytest.raises(EngineError, match=r"scoring query q.*RuntimeError: always") as caught:
-        searched(database, [faulty("always")] * count, replan=replan)
+        searched(database, [faulty("always")] * count)
     assert caught.value.exit_code == 3
     assert isinstance(caught.value.__cause__, RuntimeError)
 
@@ -489,8 +480,7 @@ def test_workers_that_all_hang_end_the_search(monkeypatch, database, faults, cou
 
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("calls", [0, 3])
-@pytest.mark.parametrize("replan", [False, True])
-def test_an_error_of_the_engine_reaches_the_caller(monkeypatch, database, threads, calls, replan):
+def test_an_error_of_the_engine_reaches_the_caller(monkeypatch, database, threads, calls):
     """The very exception, and all threads have ended."""
     error = EngineError("too large")
     done = []
@@ -509,7 +499,7 @@ def test_an_error_of_the_engine_reaches_the_caller(monkeypatch, database, thread
     for _ in range(2):
         done.clear()
         with pytest.raises(EngineError) as caught:
-            searched(database, "cpu", threads=threads, backend="reference", replan=replan)
+            searched(database, "cpu", threads=threads, backend="reference")
         assert caught.value is error
 
 

@@ -17,6 +17,8 @@ from swdual.master.kept_scorers import KeptScorers
 from swdual.master.search import Search
 from swdual.master.threads import ThreadExecutor
 from swdual.request.options import SearchOptions
+from swdual.request.comparison import PLAIN
+from swdual.request.comparisons.frameshifted import Frameshifted
 from swdual.request.search_parameters import SearchParameters
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.matrices import load
@@ -153,8 +155,12 @@ def test_rates_are_kept_apart_by_setting_and_read_once(database, bound, monkeypa
     monkeypatch.setattr(CalibrationCache, "_read", count)
     kept = KeptScorers()
     plain, shifting, other = (
-        SearchParameters(ScoringScheme(load(name), frameshift=frameshift))
-        for name, frameshift in (("BLOSUM62", 0), ("BLOSUM62", 15), ("PAM30", 0))
+        SearchParameters(ScoringScheme(load(name)), comparison=comparison)
+        for name, comparison in (
+            ("BLOSUM62", PLAIN),
+            ("BLOSUM62", Frameshifted(1, frameshift=15)),
+            ("PAM30", PLAIN),
+        )
     )
     assert kept.find_rates(plain) is kept.find_rates(other)
     assert kept.find_rates(plain) is not kept.find_rates(shifting)

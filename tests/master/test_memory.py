@@ -24,12 +24,12 @@ from swdual.master.memory import (
     Needs,
     estimate_max_memory,
     estimate_min_memory,
-    limit_to_memory,
     plan_memory,
 )
 from swdual.master.ranges import TARGET_COST, cut
 from swdual.master.search import Search
 from swdual.request.options import SearchOptions
+from swdual.request.queries import limit_to_memory
 from swdual.runtime.memory import MIB, Allowance
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN

@@ -1,4 +1,4 @@
-"""How a search is divided: everything once, near the bound, range by range, and planned again."""
+"""How a search is divided: everything once, near the bound, and range by range."""
 
 from __future__ import annotations
 
@@ -6,25 +6,19 @@ import subprocess
 import sys
 from dataclasses import replace
 from itertools import groupby
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from support.target_lengths import TargetLengths, draw_lengths
 
 from swdual import registry
-from swdual.backend import Device
-from swdual.database.target_range import Range
 from swdual.errors import InputError
 from swdual.lanes.pack import INTRA_SEQUENCE_COST
 from swdual.master import partition, ranges
 from swdual.master.cost import CostModel
-from swdual.master.partition import DRIFT, MAX_TASKS, PartitionInput, Replanning, partition_tasks
+from swdual.master.partition import MAX_TASKS, PartitionInput, partition_tasks
 from swdual.master.ranges import EDGE, SMALL_EDGE, compute_columns
-from swdual.master.task import Task
-from swdual.master.work_stealing import WorkStealingScheduler
-from swdual.master.worker import ScoringWorker
-from swdual.planning.planner import PACKAGE, plan_instance
+from swdual.planning.planner import PACKAGE
 
 pytestmark = pytest.mark.sample("values")
 
@@ -296,146 +290,6 @@ def test_workers_begin_at_different_ranges(swiss):
     assert len(found.ranges) >= 4
     firsts = [found.task_ids[queue[0]].range_number for queue in found.plan.queues]
     assert len(set(firsts)) == 4
-
-
-# Planning again.
-
-
-def board_of(count=24, workers=3, gpus=0):
-    """Return a division of equal tasks, their jobs, and the board with the plan's queues."""
-    names = ["cpu"] * (workers - gpus) + ["gpu"] * gpus
-    seconds = np.ones((workers, count))
-    plan = plan_instance(partition.instance_of(seconds, names), "dual")
-    found = partition.Partition([], [], np.ones(count, np.int64), seconds, 0 * seconds, plan, 0.0)
-    tasks = [
-        Task(0, str(k), Range(0, k, k + 1, 9, 9), None, 1, seconds[:, k]) for k in range(count)
-    ]
-    pool = [
-        ScoringWorker(k, f"{kind} {k}", Device(kind), None, None) for k, kind in enumerate(names)
-    ]
-    scheduler = WorkStealingScheduler(pool, [[tasks[k] for k in queue] for queue in plan.queues])
-    return found, tasks, scheduler
-
-
-@pytest.fixture
-def clock(monkeypatch):
-    from swdual.master import work_stealing
-
-    found = SimpleNamespace(now=0.0)
-    found.perf_counter = lambda: found.now
-    monkeypatch.setattr(work_stealing, "time", found)
-    return found
-
-
-def do_one_each(scheduler, clock, seconds):
-    """Let each worker do a task that takes it so long."""
-    turns = [scheduler.take(worker) for worker in range(len(seconds))]
-    start = clock.now
-    for attempt, took in zip(turns, seconds, strict=True):
-        clock.now = start + took
-        scheduler.finish(attempt)
-
-
-def queued(scheduler):
-    return [[*queue.tasks] for queue in scheduler._queues]
-
-
-@pytest.mark.parametrize("seconds", [(1, 1, 1), (1, 1, DRIFT - 0.01), (5, 5, 5), (0.3, 0.3, 0.3)])
-def test_workers_that_keep_step_are_not_planned_again(clock, seconds):
-    """All as predicted, or all equally slower or faster."""
-    found, tasks, scheduler = board_of()
-    replanning = Replanning(found, tasks)
-    do_one_each(scheduler, clock, seconds)
-    before = queued(scheduler)
-    replanning.update(scheduler)
-    assert replanning.plans == 0
-    assert queued(scheduler) == before
-
-
-@pytest.mark.parametrize("gpus", [0, 1])
-def test_workers_that_drift_apart_are_planned_again(clock, gpus):
-    """What waits is in the new queues exactly once, and the faster a worker the more it gets."""
-    found, tasks, scheduler = board_of(gpus=gpus)
-    replanning = Replanning(found, tasks)
-    do_one_each(scheduler, clock, (1, 2, 4))
-    begun = scheduler.take(0)
-    waiting = {id(task) for task in scheduler.list_waiting()}
-    assert len(waiting) == 20
-    replanning.update(scheduler)
-    assert replanning.plans == 1
-    queues = queued(scheduler)
-    assert sorted(id(task) for queue in queues for task in queue) == sorted(waiting)
-    assert begun.task not in [task for queue in queues for task in queue]
-    sizes = [len(queue) for queue in queues]
-    assert sizes[0] > sizes[1] > sizes[2] > 0
-    assert sizes == pytest.approx([20 * 4 / 7, 20 * 2 / 7, 20 / 7], abs=1)
-
-
-def test_queues_are_made_again_only_when_workers_drift_further(clock):
-    """Not at each look: what was planned for is no surprise."""
-    found, tasks, scheduler = board_of(60)
-    replanning = Replanning(found, tasks)
-    do_one_each(scheduler, clock, (1, 1, 2))
-    for _ in range(3):
-        replanning.update(scheduler)
-    assert replanning.plans == 1
-    do_one_each(scheduler, clock, (1, 1, 2))
-    replanning.update(scheduler)
-    assert replanning.plans == 1
-    do_one_each(scheduler, clock, (4, 1, 2))
-    replanning.update(scheduler)
-    assert replanning.plans == 2
-
-
-def test_where_nothing_waits_nothing_is_planned(clock):
-    """The last tasks are running."""
-    found, tasks, scheduler = board_of(3)
-    replanning = Replanning(found, tasks)
-    do_one_each(scheduler, clock, (1, 2, 4))
-    replanning.update(scheduler)
-    assert replanning.plans == 0
-
-
-def test_a_job_is_not_planned_for_the_worker_it_failed_on(clock):
-    """As long as there are others."""
-    found, tasks, scheduler = board_of(workers=2)
-    replanning = Replanning(found, tasks)
-    failed = []
-    other = scheduler.take(1)
-    for _ in range(3):  # one after the other, so that it stays in service
-        attempt = scheduler.take(0)
-        failed.append(attempt.task)
-        scheduler.fail(attempt, ValueError())
-        attempt = scheduler.take(0)
-        clock.now += 0.25
-        scheduler.finish(attempt)
-    clock.now += 0.25
-    scheduler.finish(other)
-    replanning.update(scheduler)
-    assert replanning.plans == 1
-    assert not {id(task) for task in queued(scheduler)[0]} & {id(task) for task in failed}
-
-
-def test_workers_that_can_do_nothing_are_planned_nothing(clock):
-    """As the planner for one kind has it, also when the others are planned again."""
-    found, _, _ = board_of(workers=4, gpus=2)
-    found.seconds[2:] = np.inf
-    plan = plan_instance(partition.instance_of(found.seconds, found.plan.kinds), "cpu_only")
-    found = partition.Partition([], [], found.cells, found.seconds, found.overhead, plan, 0.0)
-    tasks = [
-        Task(0, str(k), Range(0, k, k + 1, 9, 9), None, 1, found.seconds[:, k])
-        for k in range(len(found.cells))
-    ]
-    pool = [ScoringWorker(k, str(k), Device(kind), None, None) for k, kind in enumerate(plan.kinds)]
-    scheduler = WorkStealingScheduler(pool, [[tasks[k] for k in queue] for queue in plan.queues])
-    replanning = Replanning(found, tasks)
-    do_one_each(scheduler, clock, (1, 3))
-    replanning.update(scheduler)
-    assert replanning.plans == 1
-    sizes = [len(queue) for queue in queued(scheduler)]
-    assert sum(sizes) == 22
-    assert sizes[0] > sizes[1] > 0
-    assert sizes[2:] == [0, 0]
 
 
 # One worker.

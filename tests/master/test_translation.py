@@ -268,7 +268,6 @@ REFUSED = {
         "cannot be combined with `frameshift`",
     ),
     "all": (GENES, PROTEOME, {"task": "blastx", "adjust": "all"}, "`adjust` is not for translated"),
-    "sample": (GENES, PROTEOME, {"task": "blastx", "adjust_sample": 9}, "`adjust_sample` is not"),
     "fit": (GENES, PROTEOME, {"task": "blastx", "stats": "fit"}, "are not fitted"),
     "matrix": (GENES, PROTEOME, {"task": "blastx", "matrix": "VTML200"}, "VTML200 has no"),
     "case": (GENES, PROTEOME, {"task": "blastx", "lcase_masking": True}, "`lcase_masking` is not"),

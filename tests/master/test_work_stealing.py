@@ -165,7 +165,7 @@ def test_how_fast_workers_turned_out_decides_who_takes_over(clock):
     finish(scheduler, mine, 1.0)
     assert scheduler.take(0).task.name == "d"
     finish(scheduler, other, 10.0)
-    assert scheduler.slowdowns.tolist() == [1.0, 10.0]
+    assert [scheduler._slowdown(worker) for worker in (0, 1)] == [1.0, 10.0]
     assert scheduler.take(1).task.name == "c"
 
 
@@ -293,7 +293,7 @@ def test_a_done_task_is_left_out_of_a_queue(clock):
     assert scheduler.finish(original)
     assert waits(scheduler, 0)
     assert waits(scheduler, 1)
-    assert scheduler.list_waiting() == []
+    assert not any(queue.tasks for queue in scheduler._queues)
 
 
 # Progress.
@@ -503,51 +503,7 @@ def test_what_only_a_gone_worker_could_do_ends_the_search():
         scheduler.fail(scheduler.take(0), SystemExit(), dead=True)
 
 
-# Planning again.
-
-
-def test_new_queues_replace_the_old():
-    """In their order."""
-    tasks = [task(name, 1, 1) for name in "abcd"]
-    scheduler = board_of(tasks, [])
-    assert names(scheduler.list_waiting()) == [*"abcd"]
-    scheduler.replan([[tasks[2]], [tasks[3], tasks[1], tasks[0]]])
-    assert [scheduler.take(worker).task.name for worker in (0, 1, 1, 1)] == [*"cdba"]
-
-
-def test_jobs_that_were_begun_meanwhile_are_left_out():
-    """Whether they run, are done or were taken over."""
-    tasks = [task(name, 1, 1) for name in "abcd"]
-    scheduler = board_of(tasks, [])
-    waiting = scheduler.list_waiting()
-    running, taken = scheduler.take(0), scheduler.take(1)
-    assert (running.task.name, taken.task.name) == ("a", "d")
-    finish(scheduler, taken, 1.0)
-    scheduler.replan([[], waiting])
-    assert names(scheduler._queues[1].tasks) == names(scheduler.list_waiting()) == ["b", "c"]
-
-
-def test_what_is_planned_for_a_worker_out_of_service_is_given_away():
-    """A plan that was made before it went does not lose a job."""
-    tasks = [task(name, 1, 1) for name in "abcd"]
-    scheduler = board_of([*tasks], [])
-    scheduler.fail(scheduler.take(0), SystemExit(), dead=True)
-    waiting = scheduler.list_waiting()
-    assert sorted(names(waiting)) == [*"abcd"]
-    scheduler.replan([waiting, []])
-    assert sorted(do_all(scheduler, 1)) == [*"abcd"]
-
-
-def test_a_job_that_is_given_back_while_others_are_planned_is_not_lost():
-    """It was running when the planner asked what waits, and waits when the new queues come."""
-    a, b = task("a", 1, 1), task("b", 1, 1)
-    scheduler = board_of([a], [b])
-    attempt = scheduler.take(0)
-    waiting = scheduler.list_waiting()
-    assert names(waiting) == ["b"]
-    scheduler.fail(attempt, ValueError())
-    scheduler.replan([[], waiting])
-    assert sorted(do_all(scheduler, 1)) == ["a", "b"]
+# Tasks that are done, and slowdowns.
 
 
 def test_done_jobs_at_the_end_of_a_queue_do_not_hide_the_others(clock):
@@ -562,9 +518,9 @@ def test_done_jobs_at_the_end_of_a_queue_do_not_hide_the_others(clock):
 def test_who_has_finished_nothing_is_as_slow_as_the_others(clock):
     """What was predicted wrong for one is wrong for all, until something else is known."""
     scheduler = board_of([task("a", 1, 1)], [task("b", 1, 1)])
-    assert scheduler.slowdowns.tolist() == [1.0, 1.0]
+    assert [scheduler._slowdown(worker) for worker in (0, 1)] == [1.0, 1.0]
     finish(scheduler, scheduler.take(0), 1.5)
-    assert scheduler.slowdowns.tolist() == [1.5, 1.5]
+    assert [scheduler._slowdown(worker) for worker in (0, 1)] == [1.5, 1.5]
 
 
 # Workers that hang.
@@ -770,7 +726,6 @@ def test_who_only_aligns_takes_background_tasks_alone(clock):
     scheduler.add(task("aligned"))
     scheduler.add(task("next"))
     assert scheduler.take(1).task.name == "aligned"
-    assert len(scheduler.slowdowns) == 1
 
 
 def test_what_the_last_worker_that_scores_leaves_ends_the_search():

@@ -34,7 +34,6 @@ OPTIONS = {
     "fit": {"stats": "fit"},
     "no statistics": {"stats": "none"},
     "all adjusted": {"adjust": "all"},
-    "sampled": {"adjust_sample": 30},
     "hard mask": {"db_hard_mask": "seg"},
     "soft mask": {"db_soft_mask": "seg"},
     "several alignments": {"max_hsps": 3},

@@ -6,7 +6,6 @@ from snakemake.shell import shell
 
 OPTIONS = {
     "adjust": "--adjust",
-    "adjust_sample": "--adjust-sample",
     "align": "--align",
     "backend": "--backend",
     "cluster": "--cluster",
@@ -69,7 +68,6 @@ FLAGS = {
     "lcase_masking": ("--lcase-masking", ""),
     "no_progress": ("--no-progress", ""),
     "quiet": ("--quiet", ""),
-    "replan": ("--replan", ""),
     "resume": ("--resume", ""),
     "soft_masking": ("--soft-masking", ""),
     "verbose": ("--verbose", ""),
