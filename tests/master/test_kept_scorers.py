@@ -16,9 +16,9 @@ from swdual.master.cost import CalibrationCache, CostModel, Seen
 from swdual.master.kept_scorers import KeptScorers
 from swdual.master.search import Search
 from swdual.master.threads import ThreadExecutor
-from swdual.request.options import SearchOptions
 from swdual.request.comparison import PLAIN
 from swdual.request.comparisons.frameshifted import Frameshifted
+from swdual.request.options import SearchOptions
 from swdual.request.search_parameters import SearchParameters
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.matrices import load
