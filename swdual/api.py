@@ -14,6 +14,7 @@ from swdual.hits.query_result import QueryResult
 from swdual.master.checkpoint import Checkpoint, Identity
 from swdual.master.search import Search
 from swdual.profiles.profile import INCLUSION
+from swdual.request.declarations import AUDIT_WITHOUT, OPTIONS, list_topics
 from swdual.request.options import SearchKeywords, SearchOptions
 from swdual.request.selection import apply_taxonomy
 from swdual.request.sources import ALL_PAIRS
@@ -34,30 +35,7 @@ if TYPE_CHECKING:
 ITERATIONS = 3
 """Default of `iterations`."""
 
-PAIR_EXCLUDED = {
-    "max_target_seqs": "keeps the best hits of each query, but a pair belongs to two sequences",
-    "top": "keeps the best hits of each query, but a pair belongs to two sequences",
-    "taxids": "chooses targets, but here these are queries, too",
-    "not_taxids": "chooses targets, but here these are queries, too",
-    "target_ids": "chooses targets, but here these are queries, too",
-    "not_target_ids": "chooses targets, but here these are queries, too",
-    "query_loc": "takes a part of each query, but here queries are targets, too",
-    "lcase_masking": "masks letters of queries, but here queries are targets, too",
-}
-"""Options that a search of all pairs cannot have, and why."""
-
-
-AUDIT_EXCLUDED = (
-    *("max_target_seqs", "top", "max_hsps", "min_identity", "min_query_cover"),
-    *(
-        "min_target_cover",
-        "min_score",
-        "min_raw_score",
-        "align",
-        "journal",
-        "resume",
-    ),
-)
+AUDIT_EXCLUDED = (*list_topics(*AUDIT_WITHOUT),)
 """Options that the exact search of an audit cannot have: it finds all hits, and no alignments."""
 
 
@@ -119,7 +97,8 @@ def allpairs(database: Any, **options: Unpack[SearchKeywords]) -> SearchResults:
     database
         As for `iter_search`; two sequences or more.
     options
-        Those of `iter_search`, without `PAIR_EXCLUDED`. ``stats="fit"`` is refused.
+        Those of `iter_search`, without those that choose targets or the best hits of a query.
+        ``stats="fit"`` is refused.
 
     Raises
     ------
@@ -300,7 +279,7 @@ def prepare_pairs(database: Any, options: SearchOptions) -> Search:
     Raises
     ------
     InputError
-        If an option of `PAIR_EXCLUDED` is given.
+        If an option is not for pairs.
     SwdualError
         As `iter_search` documents.
     """
@@ -320,12 +299,11 @@ def choose_pair_options(options: SearchOptions) -> SearchOptions:
     Raises
     ------
     InputError
-        If an option of `PAIR_EXCLUDED` is given.
+        If an option is not for pairs.
     """
-    for name, why in PAIR_EXCLUDED.items():
-        value = getattr(options, name)
-        if value is not None and value:
-            raise InputError(f"`{name}` {why}; leave it out")
+    for name, declared in OPTIONS.items():
+        if declared.pairs and getattr(options, name):
+            raise InputError(f"`{name}` {declared.pairs}; leave it out")
     return replace(options, max_target_seqs=0)
 
 

@@ -275,17 +275,6 @@ def _on_unraisable(lost: sys.UnraisableHookArgs) -> None:
     timer.start()
 
 
-on_invalid_option = option(
-    "--on-invalid",
-    type=click.Choice(["error", "replace", "skip"]),
-    default="error",
-    show_default=True,
-    help="What to do with invalid letters: stop with an error, read them as X (or N), or skip "
-    "the record.",
-)
-"""For commands that read sequences."""
-
-
 def logging_options(function: Any) -> Any:
     """Add the options that control the messages of a command, and set these up before it runs.
 

@@ -134,7 +134,7 @@ class ProfileSource:
         Parameters
         ----------
         options
-            The options of the command: those of `scheme_options`, `pseudocount` and
+            The options of the command: those of scoring, `pseudocount` and
             `min_block_width` decide about the profile of a multiple alignment.
 
         Raises

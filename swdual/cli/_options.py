@@ -15,6 +15,7 @@ from swdual.cli._blast import ANSWERS, FRACTIONS, HITS_SHOWN, TRUTHS, Accepted, 
 from swdual.cli._complete import complete_names
 from swdual.cli._size import Size
 from swdual.errors import SwdualError
+from swdual.request.declarations import OPTIONS, Declaration, list_options
 from swdual.text.messages import nearest
 
 logger = logging.getLogger("swdual")
@@ -468,169 +469,68 @@ sequence_output_options = combine(
 )
 """Where sequences go."""
 
-dbtype_option = option(
-    "--dbtype",
-    blast="-dbtype",
-    type=click.Choice(["auto", "prot", "nucl"]),
-    default="auto",
-    show_default=True,
-    help="Type of the sequences in a FASTA file. auto: other options decide, then the letters: "
-    "nucleotides if at least 90 % of them are A, C, G, T, U or N, else proteins. A swdual "
-    "database knows its type.",
-)
+_TYPES: dict[str, Callable[[Declaration], Any]] = {
+    "count": lambda declared: Count(declared.minimum),
+    "number": lambda declared: Real(declared.minimum, declared.maximum),
+    "path": lambda _: click.Path(),
+    "size": lambda _: Size(1024),
+    "mode": lambda _: CompositionMode(),
+    "boolean": lambda _: click.BOOL,
+    "text": lambda declared: click.Choice(declared.choices) if declared.choices else None,
+}
+"""What reads the value of an option, by the kind of its declaration."""
 
-strand_option = option(
-    "--strand",
-    blast="-strand",
-    type=click.Choice(["both", "plus", "minus"]),
-    help="Strand of a nucleotide query to compare. The better of both counts.  [default: both]",
-)
 
-gencode_options = combine(
-    option(
-        "--query-gencode",
-        blast="-query-gencode",
-        type=Count(min=1),
-        metavar="N",
-        help="NCBI's number of the genetic code that translates queries.  [default: 1]",
-    ),
-    option(
-        "--db-gencode",
-        blast="-db-gencode",
-        type=Count(min=1),
-        metavar="N",
-        help="NCBI's number of the genetic code that translates the database.  [default: 1]",
-    ),
-)
-"""How nucleotides are translated."""
+def declare(name: str, **changes: Any) -> Callable[[Any], Any]:
+    """Declare an option of searches.
 
-task_option = option(
-    "--task",
-    blast="-task",
-    shell_complete=complete_names("tasks"),
-    metavar="NAME",
-    help="Set of default parameters: blastp, blastp-short (up to 30 residues), blastn or "
-    "blastn-short (up to 50 bases). 'swdual search' and 'swdual plan' also take blastx, tblastn "
-    "and tblastx, which translate queries, the database, or both.  [default: by the types of "
-    "queries and database]",
-)
+    Parameters
+    ----------
+    name
+        One of `swdual.request.declarations.OPTIONS`.
+    changes
+        What is different in this command: fields of its declaration.
+    """
+    declared = OPTIONS[name]._replace(**changes)
+    flag = f"--{name.replace('_', '-')}"
+    names = declared.flags.split() or [flag]
+    settings: dict[str, Any] = {"blast": declared.blast, "diamond": declared.diamond}
+    if declared.kind == "flag":
+        settings["is_flag"] = True
+    else:
+        settings["type"] = _TYPES[declared.kind](declared)
+        settings["metavar"] = declared.metavar
+    if declared.default is not None:
+        settings |= {"default": declared.default, "show_default": declared.shows_default}
+    if declared.completes:
+        files = declared.completes == "matrices"
+        settings["shell_complete"] = complete_names(declared.completes, files=files)
+    if declared.variable:
+        settings |= {"envvar": declared.variable, "show_envvar": True}
+    return option(*names, *[name] * (flag not in names), help=declared.help, **settings)
 
-evalue_option = option(
-    "-e",
-    "--evalue",
-    blast="-evalue",
-    type=Real(min=0),
-    metavar="E",
-    help="Largest E-value of a hit.  [default: 10]",
-)
-"""Which E-values hits have."""
 
-composition_mode_option = option(
-    "--comp-based-stats",
-    blast="-comp-based-stats",
-    type=CompositionMode(),
-    metavar="MODE",
-    help="Composition-based statistics of proteins, as in BLAST: 0 or F for none, 1, 2 or T, "
-    "3.  [default: 2; of profiles: 1; where scores cannot be adjusted: 0]",
-)
-"""Composition-based statistics."""
+def search_options(*without: str) -> Callable[[Any], Any]:
+    """Return a decorator that declares all options of searches but those of some topics."""
+    return combine(*map(declare, list_options(without)))
 
-composition_options = combine(
-    composition_mode_option,
-    option(
-        "--adjust",
-        type=click.Choice(["candidates", "all"]),
-        default="candidates",
-        show_default=True,
-        help="Targets whose scores --comp-based-stats adjusts: those that could become hits, or "
-        "all.",
-    ),
-)
-"""Composition-based statistics, and which targets they adjust."""
 
-mask_option = option(
-    "--mask",
-    blast="-seg -dust",
-    shell_complete=complete_names("masks"),
-    metavar="METHOD",
-    help="What finds low complexity in queries, to be scored as X (or N): seg (proteins), dust "
-    "(nucleotides), tantan or none, alone or with numbers: seg:12,2.2,2.5. By default seg for "
-    "translated searches, else none.",
-)
+def fill_groups(groups: Mapping[str, str], *without: str) -> dict[str, str]:
+    """Return headings of the help, and their parameters, with those of `search_options`.
 
-mask_options = combine(
-    option(
-        "--query-loc",
-        blast="-query-loc",
-        metavar="FIRST-LAST",
-        help="Compare only this part of each query, counted from 1, such as 10-50 or 10-. "
-        "Positions are those of the whole query.",
-    ),
-    mask_option,
-    option(
-        "--lcase-masking",
-        blast="-lcase-masking",
-        is_flag=True,
-        help="Mask letters of queries in lower case, too.",
-    ),
-)
-"""Which part of queries is compared, and what is masked in it."""
-
-scheme_options = combine(
-    task_option,
-    option(
-        "--matrix",
-        blast="-matrix",
-        shell_complete=complete_names("matrices", files=True),
-        metavar="NAME|FILE",
-        help="Scoring matrix: BLOSUM45, 50, 62, 80, 90, PAM30, 70, 250, PFASUM31, 43, VTML200, "
-        "or a matrix file.  [default: BLOSUM62]",
-    ),
-    option(
-        "--gapopen",
-        "gap_open",
-        blast="-gapopen",
-        type=Count(),
-        metavar="N",
-        help="Gap opening penalty.  [default: that of the matrix: BLOSUM62 11, bases 5]",
-    ),
-    option(
-        "--gapextend",
-        "gap_extend",
-        blast="-gapextend",
-        type=Count(),
-        metavar="N",
-        help="Gap extension penalty.  [default: that of the matrix: BLOSUM62 1, bases 2]",
-    ),
-    option(
-        "--reward",
-        blast="-reward",
-        type=Count(),
-        metavar="N",
-        help="Reward for a nucleotide match.  [default: 2]",
-    ),
-    option(
-        "--penalty",
-        blast="-penalty",
-        type=Count(),
-        metavar="N",
-        help="Penalty for a nucleotide mismatch.  [default: -3]",
-    ),
-    strand_option,
-    dbtype_option,
-    option(
-        "-p",
-        "--threads",
-        blast="-num-threads",
-        type=Count(min=1),
-        metavar="N",
-        envvar="SWDUAL_THREADS",
-        show_envvar=True,
-        help="Number of CPU threads; with GPUs, one of them feeds each.  [default: all that this "
-        "process may use]",
-    ),
-)
-"""How sequences are compared."""
+    Parameters
+    ----------
+    groups
+        Headings and parameters; ``*`` stands for the options of searches under a heading.
+    without
+        Topics that the command leaves out.
+    """
+    names: dict[str, list[str]] = {heading: [] for heading in groups}
+    for name in list_options(without):
+        names.setdefault(OPTIONS[name].group, []).append(name)
+    return {
+        heading: shown.replace("*", " ".join(names[heading])) for heading, shown in groups.items()
+    }
 
 
 def cpus() -> int:
@@ -652,25 +552,3 @@ def limit_threads(threads: int | None) -> int | None:
             there,
         )
     return min(threads, there)
-
-
-frame_options = combine(
-    option(
-        "--frameshift",
-        "-F",
-        type=Count(min=0),
-        default=0,
-        metavar="COST",
-        help="Allow frameshifts within alignments of translated queries (blastx), each at this "
-        "cost; 15 is usual.  [default: 0, which allows none]",
-    ),
-    option(
-        "--sum-stats",
-        blast="-sum-stats",
-        type=click.BOOL,
-        metavar="true|false",
-        help="Whether alignments of a hit that follow each other have an E-value together.  "
-        "[default: true for blastx and tblastn]",
-    ),
-)
-"""Frameshifts and sum statistics of translated searches."""

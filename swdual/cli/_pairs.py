@@ -2,38 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from swdual.cli import on_invalid_option
 from swdual.cli._inputs import name_input
-from swdual.cli._options import (
-    combine,
-    composition_options,
-    limit_threads,
-    mask_option,
-    option,
-    read_mask,
-    scheme_options,
-)
-from swdual.cli._resume import Resumption, resume_option
+from swdual.cli._options import combine, limit_threads, read_mask, search_options
+from swdual.cli._resume import Resumption
 from swdual.cli._run_search import Outputs, run_search, timing_options
-from swdual.cli._search_options import (
-    machine_options,
-    plan_options,
-    score_filter_options,
-    statistics_options,
-    target_mask_options,
-)
 
 if TYPE_CHECKING:
     from swdual.master.search import Search
     from swdual.results.file_types import OutputFormat
 
-SCORING = "task matrix gap_open gap_extend reward penalty strand stats comp_based_stats dbsize"
-SPEED = "threads device memory_limit gpu_memory_limit cluster resume"
-INPUT = "dbtype on_invalid mask soft_masking db_hard_mask db_soft_mask"
+WITHOUT = ("queries", "best", "alignments", "targets", "translation")
+"""Topics of options that a comparison of all pairs does not have."""
 
 PAIR_PHRASES = {
     "max_target_seqs": "-k",
@@ -43,27 +27,17 @@ PAIR_PHRASES = {
 }
 """Options of searches that messages may name, which these commands lack."""
 
-pair_options = combine(
-    click.argument("source", metavar="INPUT", type=click.Path(allow_dash=True)),
-    score_filter_options,
-    scheme_options,
-    statistics_options,
-    composition_options,
-    mask_option,
-    target_mask_options,
-    option(
-        "--soft-masking",
-        is_flag=True,
-        help="Use masks of the query only to choose candidates; these are scored with all letters "
-        "as written.",
-    ),
-    resume_option,
-    timing_options,
-    machine_options,
-    plan_options,
-    on_invalid_option,
-)
-"""The input, and the options that both commands have."""
+
+def pair_options(*without: str) -> Callable[[Any], Any]:
+    """Return a decorator that declares the input, and the options that both commands have.
+
+    Parameters
+    ----------
+    without
+        Further topics that the command leaves out.
+    """
+    source = click.argument("source", metavar="INPUT", type=click.Path(allow_dash=True))
+    return combine(source, search_options(*WITHOUT, *without), timing_options)
 
 
 def run_pairs(

@@ -9,20 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from swdual.cli._options import option
-
 if TYPE_CHECKING:
     from swdual.master.checkpoint import Identity
     from swdual.results.file_types import OutputFormat
 
 logger = logging.getLogger("swdual")
-
-resume_option = option(
-    "--resume",
-    is_flag=True,
-    help="Continue an interrupted search; what it had found is in OUT.journal. If OUT is complete "
-    "and the output of this search, nothing is done.",
-)
 
 
 class Resumption:

@@ -46,14 +46,6 @@ timing_options = combine(
 """What else is written about a search."""
 
 
-align_option = option(
-    "--align",
-    type=click.Choice(["all", "none"]),
-    help="Align all hits, or none.  [default: as the output format needs]",
-)
-"""Which hits are aligned."""
-
-
 def find_alignments(
     align: str | None, chosen: OutputFormat, outfmt: str | None, options: Mapping[str, Any]
 ) -> bool:
@@ -62,7 +54,7 @@ def find_alignments(
     Parameters
     ----------
     align
-        The value of `align_option`.
+        The value of ``--align``.
     chosen, outfmt
         How the output is written, and what the user wrote of it.
     options

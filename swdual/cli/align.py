@@ -8,18 +8,19 @@ from typing import Any
 
 import click
 
-from swdual.cli import logging_options, on_invalid_option
+from swdual.cli import logging_options
 from swdual.cli._complete import complete_format
 from swdual.cli._inputs import name_input
 from swdual.cli._options import (
     Command,
+    combine,
+    declare,
     limit_threads,
     named_inputs,
     option,
     output_options,
-    scheme_options,
 )
-from swdual.cli._search_options import max_hsps_option
+from swdual.request.declarations import list_topics
 
 GROUPS = {
     "Output": "out outfmt header force",
@@ -55,8 +56,7 @@ swdual align a.fasta b.fasta --matrix BLOSUM80 -o alignments.txt
     "output file, else 0]",
 )
 @output_options
-@max_hsps_option
-@scheme_options
+@combine(*map(declare, ["max_hsps", *list_topics("scheme"), "dbtype", "threads", "on_invalid"]))
 @option(
     "--stats",
     type=click.Choice(["table", "none"]),
@@ -64,7 +64,6 @@ swdual align a.fasta b.fasta --matrix BLOSUM80 -o alignments.txt
     show_default=True,
     help="E-values: from NCBI's parameters, with B as the database, or none.",
 )
-@on_invalid_option
 @logging_options
 def command(
     a: str,

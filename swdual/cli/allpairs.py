@@ -7,19 +7,22 @@ from typing import Any
 import click
 
 from swdual.cli import logging_options
-from swdual.cli._options import Command, evalue_option, output_options
-from swdual.cli._pairs import INPUT, PAIR_PHRASES, SCORING, SPEED, pair_options, run_pairs
-from swdual.cli._run_search import Outputs, align_option, find_alignments, report_option
-from swdual.cli._search_options import alignment_filter_options, outfmt_option
+from swdual.cli._options import Command, fill_groups, output_options
+from swdual.cli._pairs import PAIR_PHRASES, WITHOUT, pair_options, run_pairs
+from swdual.cli._run_search import Outputs, find_alignments, report_option
+from swdual.cli._search_options import outfmt_option
 
-GROUPS = {
-    "Input": INPUT,
-    "Output": "out outfmt header force",
-    "Filters": "evalue min_identity min_query_cover min_target_cover min_score min_raw_score",
-    "Scoring": SCORING,
-    "Speed and memory": SPEED,
-    "Advanced": "align report_alignments adjust planner verify backend trace gantt",
-}
+GROUPS = fill_groups(
+    {
+        "Input": "*",
+        "Output": "out outfmt header force",
+        "Filters": "*",
+        "Scoring": "*",
+        "Speed and memory": "*",
+        "Advanced": "* report_alignments trace gantt",
+    },
+    *WITHOUT,
+)
 
 EXAMPLES = """
 swdual allpairs proteins.fasta -e 1e-5 -o pairs.tsv
@@ -37,12 +40,9 @@ swdual allpairs proteins.db -e 1e-3 -o scores.npz
     phrases=PAIR_PHRASES,
     short_help="Compare all sequences of a file with each other.",
 )
-@pair_options
+@pair_options()
 @outfmt_option
 @output_options
-@evalue_option
-@alignment_filter_options
-@align_option
 @report_option
 @logging_options
 def command(

@@ -8,43 +8,40 @@ from typing import Any
 
 import click
 
-from swdual.cli import logging_options, on_invalid_option
+from swdual.cli import logging_options
 from swdual.cli._complete import complete_format
 from swdual.cli._options import (
     Command,
     Count,
     Real,
-    composition_options,
+    fill_groups,
     force_option,
-    gencode_options,
     limit_threads,
-    mask_options,
     named_inputs,
     option,
     out_option,
     read_mask,
-    scheme_options,
+    search_options,
 )
-from swdual.cli._search_options import (
-    machine_options,
-    plan_options,
-    statistics_options,
-    target_mask_options,
-)
+from swdual.request.declarations import AUDIT_WITHOUT
 
 logger = logging.getLogger("swdual")
 
-GROUPS = {
-    "Tables": "before evalue max_target_seqs",
-    "Sample": "sample sample_pairs seed",
-    "Input": "dbtype on_invalid query_loc mask lcase_masking soft_masking db_hard_mask "
-    "db_soft_mask",
-    "Output": "out outfmt as_json force",
-    "Scoring": "task matrix gap_open gap_extend reward penalty strand query_gencode db_gencode "
-    "frameshift stats sum_stats comp_based_stats dbsize",
-    "Speed and memory": "threads device memory_limit gpu_memory_limit cluster",
-    "Advanced": "adjust planner verify backend",
-}
+WITHOUT = (*AUDIT_WITHOUT, "evalue", "targets")
+"""Topics of options that an audit does not have, or has in another way."""
+
+GROUPS = fill_groups(
+    {
+        "Tables": "before evalue max_target_seqs",
+        "Sample": "sample sample_pairs seed",
+        "Input": "*",
+        "Output": "out outfmt as_json force",
+        "Scoring": "*",
+        "Speed and memory": "*",
+        "Advanced": "*",
+    },
+    *WITHOUT,
+)
 
 EXAMPLES = """
 swdual audit blastp.tsv queries.fasta proteins.fasta
@@ -118,37 +115,7 @@ FORMATS = ("text", "json", "html", "tsv")
 @option("--json", "as_json", is_flag=True, help="The same as -f json.")
 @out_option
 @force_option
-@scheme_options
-@gencode_options
-@option(
-    "--frameshift",
-    "-F",
-    type=Count(min=0),
-    default=0,
-    metavar="COST",
-    help="Allow frameshifts within alignments of translated queries (blastx), each at this cost.  "
-    "[default: 0, which allows none]",
-)
-@option(
-    "--sum-stats",
-    type=click.BOOL,
-    metavar="true|false",
-    help="Whether alignments of a hit that follow each other have an E-value together.  "
-    "[default: true for blastx and tblastn]",
-)
-@statistics_options
-@composition_options
-@mask_options
-@target_mask_options
-@option(
-    "--soft-masking",
-    is_flag=True,
-    help="Use masks of the query only to choose candidates; these are scored with all letters as "
-    "written.",
-)
-@machine_options
-@plan_options
-@on_invalid_option
+@search_options(*WITHOUT)
 @logging_options
 def command(
     files: tuple[str, ...],

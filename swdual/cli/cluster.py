@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from swdual.cli import logging_options
-from swdual.cli._options import Command, OutputPath, Real, force_option, option, out_option
-from swdual.cli._pairs import INPUT, PAIR_PHRASES, SCORING, SPEED, pair_options, run_pairs
+from swdual.cli._options import (
+    Command,
+    OutputPath,
+    Real,
+    fill_groups,
+    force_option,
+    option,
+    out_option,
+)
+from swdual.cli._pairs import PAIR_PHRASES, WITHOUT, pair_options, run_pairs
 from swdual.cli._run_search import Outputs
 
 if TYPE_CHECKING:
@@ -21,15 +29,22 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("swdual")
 
-GROUPS = {
-    "Clusters": "min_identity coverage coverage_mode identity_mode linkage",
-    "Input": INPUT,
-    "Output": "out representatives force",
-    "Filters": "evalue min_score min_raw_score",
-    "Scoring": SCORING,
-    "Speed and memory": SPEED,
-    "Advanced": "adjust planner verify backend trace gantt",
-}
+OWN = ("alignment filters", "evalue", "output")
+"""Topics of options that clusters do not have, or have in another way."""
+
+GROUPS = fill_groups(
+    {
+        "Clusters": "min_identity coverage coverage_mode identity_mode linkage",
+        "Input": "*",
+        "Output": "out representatives force",
+        "Filters": "evalue *",
+        "Scoring": "*",
+        "Speed and memory": "*",
+        "Advanced": "* trace gantt",
+    },
+    *WITHOUT,
+    *OWN,
+)
 
 EXAMPLES = """
 swdual cluster proteins.fasta --min-identity 90 -o clusters.tsv
@@ -46,7 +61,7 @@ swdual cluster proteins.db --min-identity 30 --representatives set.fasta
     phrases=PAIR_PHRASES,
     short_help="Cluster similar sequences.",
 )
-@pair_options
+@pair_options(*OWN)
 @option(
     "--min-identity",
     type=Real(min=0, max=100),

@@ -11,36 +11,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from swdual.cli import logging_options, on_invalid_option, pluralize
+from swdual.cli import logging_options, pluralize
 from swdual.cli._inputs import PROFILE_PHRASES, Inputs, input_options
 from swdual.cli._options import (
     Command,
     Count,
     OutputPath,
     Real,
-    composition_mode_option,
-    evalue_option,
+    fill_groups,
     limit_threads,
-    mask_options,
     named_inputs,
     option,
     output_options,
     read_mask,
-    scheme_options,
+    search_options,
 )
-from swdual.cli._resume import Resumption, resume_option
-from swdual.cli._search_options import (
-    hit_options,
-    machine_options,
-    outfmt_option,
-    plan_options,
-    read_target_lists,
-    refuse_shared_output,
-    search_space_option,
-    statistics_options,
-    target_mask_options,
-    target_options,
-)
+from swdual.cli._resume import Resumption
+from swdual.cli._search_options import outfmt_option, read_target_lists, refuse_shared_output
 from swdual.text.messages import duration
 
 if TYPE_CHECKING:
@@ -51,20 +38,22 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("swdual")
 
-GROUPS = {
-    "Input": "query db pssm msa master ignore_master dbtype on_invalid query_loc mask "
-    "lcase_masking db_hard_mask db_soft_mask taxonomy",
-    "Rounds": "iterations inclusion pseudocount query_seed min_block_width",
-    "Output": "out outfmt each_round header force",
-    "Profiles": "out_pssm out_ascii_pssm save_each_pssm save_pssm_after_last_round",
-    "Filters": "evalue max_target_seqs top max_hsps min_identity min_query_cover "
-    "min_target_cover min_score min_raw_score taxids not_taxids taxidlist not_taxidlist "
-    "target_ids not_target_ids",
-    "Scoring": "task matrix gap_open gap_extend reward penalty strand stats comp_based_stats "
-    "dbsize search_space",
-    "Speed and memory": "threads device memory_limit gpu_memory_limit cluster resume",
-    "Advanced": "planner verify backend",
-}
+WITHOUT = ("translation", "soft masks", "adjust", "output")
+"""Topics of options that rounds of profiles do not have."""
+
+GROUPS = fill_groups(
+    {
+        "Input": "query db pssm msa master ignore_master *",
+        "Rounds": "iterations inclusion pseudocount query_seed min_block_width",
+        "Output": "out outfmt each_round header force",
+        "Profiles": "out_pssm out_ascii_pssm save_each_pssm save_pssm_after_last_round",
+        "Filters": "*",
+        "Scoring": "*",
+        "Speed and memory": "*",
+        "Advanced": "*",
+    },
+    *WITHOUT,
+)
 
 EXAMPLES = """
 swdual iterate queries.fasta proteins.db --iterations 3 -o hits.tsv
@@ -162,19 +151,7 @@ SAVE_LAST = "--save-pssm-after-last-round"
     is_flag=True,
     help="Write the profile of the hits of the last round, too.",
 )
-@resume_option
-@evalue_option
-@hit_options
-@scheme_options
-@statistics_options
-@composition_mode_option
-@mask_options
-@target_mask_options
-@target_options
-@search_space_option
-@machine_options
-@plan_options
-@on_invalid_option
+@search_options(*WITHOUT)
 @logging_options
 def command(
     files: tuple[str, ...],

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from swdual.cli import logging_options, on_invalid_option, pluralize
+from swdual.cli import logging_options, pluralize
 from swdual.cli._complete import complete_names
-from swdual.cli._options import Command, Count, OutputPath, dbtype_option, option
+from swdual.cli._options import Command, Count, OutputPath, declare, option
 from swdual.cli._size import Size
 from swdual.text.messages import duration
 
@@ -66,9 +66,9 @@ swdual makedb nr nr.db
     metavar="DB",
     help="Database to write, same as the last argument.",
 )
-@dbtype_option
+@declare("dbtype")
 @option("--title", blast="-title", help="Title of the database.  [default: the first file]")
-@on_invalid_option
+@declare("on_invalid")
 @option(
     "--memory-limit",
     type=Size(1024),

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from swdual.cli import logging_options, on_invalid_option, pluralize
+from swdual.cli import logging_options, pluralize
 from swdual.cli._complete import complete_names
 from swdual.cli._options import (
     Command,
-    dbtype_option,
+    declare,
     named_inputs,
     option,
     sequence_output_options,
@@ -66,8 +66,8 @@ swdual mask genomes.fasta.gz --method tantan -f bed -o repeats.bed
     "NCBI's segmasker prints them; bed: a table of intervals.",
 )
 @sequence_output_options
-@dbtype_option
-@on_invalid_option
+@declare("dbtype")
+@declare("on_invalid")
 @logging_options
 def command(
     fasta: str | None,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from swdual.cli import logging_options, on_invalid_option, pluralize
+from swdual.cli import logging_options, pluralize
 from swdual.cli._complete import complete_names
 from swdual.cli._inputs import (
     PROFILE_PHRASES,
@@ -20,17 +20,13 @@ from swdual.cli._options import (
     Command,
     Count,
     OutputPath,
+    fill_groups,
     named_inputs,
     option,
     read_mask,
+    search_options,
 )
-from swdual.cli._search_options import (
-    FILTERS,
-    INPUT,
-    SCORING,
-    read_target_lists,
-    result_options,
-)
+from swdual.cli._search_options import read_target_lists
 from swdual.io.progress import progress_bar
 from swdual.text.messages import sanitize
 
@@ -41,13 +37,19 @@ if TYPE_CHECKING:
 Sources = tuple[ProfileSource | str, ...]
 """Queries and database."""
 
-GROUPS = {
-    "Input": f"pssm msa master ignore_master {INPUT}",
-    "Filters": FILTERS,
-    "Scoring": f"{SCORING} adjust",
-    "Machine": "threads cpus gpus rates nodes times",
-    "Plan": "planner gantt force as_json",
-}
+WITHOUT = ("machine", "resume", "output", "planner", "checks")
+"""Topics of options of a search that the plan does not depend on, or that it has in another way."""
+
+GROUPS = fill_groups(
+    {
+        "Input": "pssm msa master ignore_master *",
+        "Filters": "*",
+        "Scoring": "* adjust",
+        "Machine": "threads cpus gpus rates nodes times",
+        "Plan": "planner gantt force as_json",
+    },
+    *WITHOUT,
+)
 
 EXAMPLES = """
 swdual plan queries.fasta proteins.db --planner all
@@ -111,8 +113,7 @@ swdual plan --times times.csv --cpus 3 --gpus 1 --json
 @option("--json", "as_json", is_flag=True, help="Print one JSON object, with all tasks.")
 @option("--gantt", type=OutputPath(), help="Draw the plan: an SVG, PNG or PDF file.")
 @option("--force", is_flag=True, help="Replace the drawing if it exists.")
-@result_options
-@on_invalid_option
+@search_options(*WITHOUT)
 @logging_options
 def command(
     files: tuple[str, ...],

@@ -6,42 +6,40 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from swdual.cli import logging_options, on_invalid_option
+from swdual.cli import logging_options
 from swdual.cli._inputs import PROFILE_PHRASES, Inputs, input_options
 from swdual.cli._on_server import refuse_local, search_on_server, server_options
-from swdual.cli._options import Command, limit_threads, output_options, read_mask
-from swdual.cli._resume import Resumption, resume_option
+from swdual.cli._options import (
+    Command,
+    fill_groups,
+    limit_threads,
+    output_options,
+    read_mask,
+    search_options,
+)
+from swdual.cli._resume import Resumption
 from swdual.cli._run_search import (
     Outputs,
-    align_option,
     find_alignments,
     report_option,
     run_search,
     timing_options,
 )
-from swdual.cli._search_options import (
-    FILTERS,
-    INPUT,
-    SCORING,
-    machine_options,
-    outfmt_option,
-    plan_options,
-    read_target_lists,
-    result_options,
-)
+from swdual.cli._search_options import outfmt_option, read_target_lists
 
 if TYPE_CHECKING:
     from swdual.master.search import Search
 
-GROUPS = {
-    "Input": f"query db pssm msa master ignore_master {INPUT}",
-    "Output": "out outfmt header force",
-    "Filters": FILTERS,
-    "Scoring": SCORING,
-    "Speed and memory": "threads device memory_limit gpu_memory_limit cluster server token_file "
-    "resume",
-    "Advanced": "align report_alignments adjust planner verify backend trace gantt",
-}
+GROUPS = fill_groups(
+    {
+        "Input": "query db pssm msa master ignore_master *",
+        "Output": "out outfmt header force",
+        "Filters": "*",
+        "Scoring": "*",
+        "Speed and memory": "* server token_file",
+        "Advanced": "* report_alignments trace gantt",
+    }
+)
 
 EXAMPLES = """
 swdual search queries.fasta proteins.fasta -e 1e-5 -o hits.tsv
@@ -65,15 +63,10 @@ swdual search queries.fasta proteins.db --server http://127.0.0.1:8080
 @input_options
 @outfmt_option
 @output_options
-@result_options
-@align_option
+@search_options()
 @report_option
-@resume_option
 @timing_options
-@machine_options
 @server_options
-@plan_options
-@on_invalid_option
 @logging_options
 def command(
     files: tuple[str, ...],

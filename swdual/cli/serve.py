@@ -9,8 +9,7 @@ import click
 
 from swdual.cli import logging_options
 from swdual.cli._on_server import token_option
-from swdual.cli._options import Command, Count, Real, combine, limit_threads, option
-from swdual.cli._search_options import device_options
+from swdual.cli._options import Command, Count, Real, combine, declare, limit_threads, option
 from swdual.cli._size import Size
 
 GROUPS = {
@@ -162,7 +161,7 @@ limit_options = combine(
     metavar="N",
     help="Jobs that run at a time; they divide the threads.",
 )
-@device_options
+@combine(*map(declare, ["device", "memory_limit", "gpu_memory_limit"]))
 @limit_options
 @logging_options
 def command(

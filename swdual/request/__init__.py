@@ -1,7 +1,9 @@
 """What a search is asked for: options, inputs, and how queries and targets are compared.
 
-``options``, ``search_parameters``, ``defaults``
-    All options of a search; those that its results depend on; the defaults that follow from others.
+``declarations``, ``options``
+    What commands, servers and the library know of each option of a search; all of them, checked.
+``search_parameters``, ``defaults``
+    Those that its results depend on; the defaults that follow from others.
 ``comparison``, ``comparisons``
     What a search asks of a kind of comparison: here sequences as they are written; other kinds.
 ``inputs``

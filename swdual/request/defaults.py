@@ -18,10 +18,9 @@ from swdual.request.options import (
     COMPOSITION_MODE,
     MAX_EVALUE,
     MAX_TARGET_SEQS,
-    PERCENTAGES,
     SearchOptions,
 )
-from swdual.request.search_parameters import SearchParameters
+from swdual.request.search_parameters import ALIGNMENT_FILTERS, SearchParameters
 from swdual.runtime.keywords import find_fractions
 from swdual.sequences.alphabet import NUCLEOTIDE
 from swdual.sequences.frames import STRANDS
@@ -56,9 +55,7 @@ def choose_parameters(
     InputError
         If there are no such statistics for this comparison.
     """
-    for text in find_fractions(
-        **{name: getattr(options, name) for name in PERCENTAGES if name != "top"}
-    ):
+    for text in find_fractions(**{name: getattr(options, name) for name in ALIGNMENT_FILTERS}):
         logger.warning("%s", text)
     stats = default_stats(scheme) if options.stats is None else options.stats
     max_target_seqs = options.max_target_seqs

@@ -19,6 +19,7 @@ from swdual.database.id_list import IdentifierList, parse_identifiers
 from swdual.errors import InputError
 from swdual.masking.mask import BLAST_PREFIX, STORED_MASKS, Mask, parse_mask
 from swdual.planning.planner import PACKAGE as planners
+from swdual.request.declarations import OPTIONS
 from swdual.request.search_parameters import ALIGNMENT_FILTERS
 from swdual.runtime.keywords import (
     plain_flag,
@@ -43,44 +44,8 @@ MAX_TARGET_SEQS = 500
 MAX_EVALUE = 10.0
 """Default of `evalue`."""
 
-STATS = ("table", "fit", "none")
-
-COMPOSITION_MODES = (0, 1, 2, 3)
-"""Values of `comp_based_stats`."""
-
 COMPOSITION_MODE = 2
 """Default of `comp_based_stats` where scores can be adjusted."""
-
-PROFILE_COMPOSITION_MODE = 1
-"""The largest mode in which profiles are searched, and the default where they have frequencies."""
-
-SEARCH_SPACES = ("subset", "database")
-"""Values of `search_space`."""
-
-ADJUST = ("candidates", "all")
-"""Values of `adjust`."""
-
-MINIMA = {
-    "max_target_seqs": 0,
-    "min_raw_score": 0,
-    "evalue": 0,
-    "min_score": 0,
-    "min_identity": 0,
-    "min_query_cover": 0,
-    "min_target_cover": 0,
-    "top": 0,
-    "max_hsps": 0,
-    "frameshift": 0,
-    "dbsize": 1,
-    "threads": 1,
-    "verify": 0,
-    "memory_limit": 1,
-    "gpu_memory_limit": 1,
-}
-"""The smallest value of each option that is a number, in the order in which they are checked."""
-
-PERCENTAGES = ("min_identity", "min_query_cover", "min_target_cover", "top")
-"""Options that are at most 100."""
 
 
 class SearchKeywords(TypedDict, total=False):
@@ -148,6 +113,42 @@ _KINDS: dict[str, Any] = {
 
 _NEEDED = [name for name, hint in get_type_hints(SearchKeywords).items() if hint in _KINDS.values()]
 """Those of them that cannot be None."""
+
+_MASKS_OF_TARGETS = (("db_hard_mask", "stored"), ("db_soft_mask", "stored"))
+
+_CHECKED = ("stats", "comp_based_stats", "adjust", "search_space")
+"""Options with few values that no other object checks."""
+
+EXCLUSIONS: tuple[tuple[Callable[[SearchOptions], Any], str], ...] = (
+    (
+        lambda it: it.comp_based_stats and it.stats not in (None, "table"),
+        "`comp_based_stats={0.comp_based_stats}` needs the parameters of `stats='table'`, but "
+        "`stats={0.stats!r}` was given; use `comp_based_stats=0`",
+    ),
+    (
+        lambda it: it.db_hard_mask != "none" and it.db_soft_mask != "none",
+        "`db_hard_mask` and `db_soft_mask` exclude each other; give one",
+    ),
+    *(
+        (
+            lambda it, name=name: it.comp_based_stats and getattr(it, name) != "none",
+            f"`{name}` cannot be combined with `comp_based_stats={{0.comp_based_stats}}`, which "
+            "masks targets itself, with seg:10,1.8,2.1; leave out one",
+        )
+        for name in ("db_hard_mask", "db_soft_mask")
+    ),
+    (
+        lambda it: it.stats == "none" and (it.evalue is not None or it.min_score or it.dbsize),
+        "`evalue`, `min_score` and `dbsize` need E-values, but `stats='none'` computes none",
+    ),
+    (
+        lambda it: it.resume and it.journal is None,
+        "`resume` needs the `journal` of the search",
+    ),
+)
+"""Options that exclude each other, whatever is compared, and why: what `Comparison.check` does for
+those that a kind of comparison excludes.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -359,109 +360,77 @@ class SearchOptions:
     cluster: Any = None
 
     def __post_init__(self) -> None:
-        given = {
-            name: getattr(self, name)
-            for name in _KINDS
-            if name in _NEEDED or getattr(self, name) is not None
-        }
-        plain: dict[str, Any] = {}
-        for name, value in given.items():
-            kind = _KINDS[name]
-            if kind is bool:
-                plain[name] = plain_flag(name, value)
-            elif kind is not str:
-                plain[name] = plain_number(name, value, kind)
-        for name, minimum in MINIMA.items():
-            if name in plain:
-                percentage = name in PERCENTAGES
-                require_range(name, getattr(self, name), minimum, percentage=percentage)
-        for name, number in plain.items():
-            object.__setattr__(self, name, number)
-        if self.stats not in (None, *STATS):
-            raise InputError(
-                f"`stats` is {self.stats!r}, but it must be {', '.join(STATS[:2])} or none"
-            )
+        self._take_numbers()
+        self._take_texts()
+        self._take_objects()
+        for excludes, message in EXCLUSIONS:
+            if excludes(self):
+                raise InputError(message.format(self))
+
+    def _take_numbers(self) -> None:
+        """Check numbers and truth values, and make them Python's own."""
+        for name, kind in _KINDS.items():
+            value = getattr(self, name)
+            if kind is str or (value is None and name not in _NEEDED):
+                continue
+            plain = plain_flag(name, value) if kind is bool else plain_number(name, value, kind)
+            declared = OPTIONS[name]
+            if declared.minimum is not None:
+                require_range(name, plain, declared.minimum, percentage=declared.maximum == 100)
+            object.__setattr__(self, name, plain)
         for name in ("query_gencode", "db_gencode"):
             if getattr(self, name) is not None:
                 check_genetic_code(getattr(self, name), name)
-        self._check_composition()
+
+    def _take_texts(self) -> None:
+        """Check texts."""
+        for name, example in (("query_loc", "10-50"), ("mask", "seg"), *_MASKS_OF_TARGETS):
+            value = getattr(self, name)
+            if not (value is None or isinstance(value, str)):
+                raise InputError(f"`{name}` is {value!r}, but it must be text, such as {example!r}")
+        texts = [name for name, kind in _KINDS.items() if kind is str]
+        given = {name: getattr(self, name) for name in texts}
+        needed = {name: x for name, x in given.items() if name in _NEEDED or x is not None}
+        for name in _CHECKED:
+            value, choices = getattr(self, name), OPTIONS[name].choices
+            if value is not None and value not in choices:
+                *first, last = map(str, choices)
+                known = f"{', '.join(first)} or {last}"
+                raise InputError(f"`{name}` is {value!r}, but it must be {known}")
+        require_types((str,), "a text", **needed)
         if self.query_loc is not None:
-            if not isinstance(self.query_loc, str):
-                raise InputError(
-                    f"`query_loc` is {self.query_loc!r}, but it must be text, such as '10-50'"
-                )
             try:
                 Location.of(self.query_loc)
             except InputError as error:
                 raise InputError(f"`query_loc`: {error}") from None
         if self.mask is not None:
-            if not isinstance(self.mask, str):
-                raise InputError(
-                    f"`mask` is {self.mask!r}, but it must be text, such as 'seg' or 'none'"
-                )
             parse_mask(self.mask, "mask")
-        self._check_target_masks()
-        for name in ("taxids", "not_taxids"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, parse_taxids(getattr(self, name), name))
-        for name in ("target_ids", "not_target_ids"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, parse_identifiers(getattr(self, name), name))
-        if self.search_space not in SEARCH_SPACES:
-            raise InputError(
-                f"`search_space` is {self.search_space!r}, but it must be "
-                f"{' or '.join(SEARCH_SPACES)}"
-            )
-        if self.stats == "none" and (self.evalue is not None or self.min_score or self.dbsize):
-            raise InputError(
-                "`evalue`, `min_score` and `dbsize` need E-values, but `stats='none'` computes none"
-            )
-        if self.resume and self.journal is None:
-            raise InputError("`resume` needs the `journal` of the search")
-        texts = {name: value for name, value in given.items() if _KINDS[name] is str}
-        require_types((str,), "a text", **texts)
+        for name, _ in _MASKS_OF_TARGETS:
+            text = getattr(self, name)
+            if text not in ("none", *STORED_MASKS) and not text.startswith(BLAST_PREFIX):
+                parse_mask(text, name, others=STORED_MASKS)
+        registry.require(planners, self.planner)
+
+    def _take_objects(self) -> None:
+        """Check lists, paths and devices, and read what could be read only once."""
+        for names, parse in (
+            (("taxids", "not_taxids"), parse_taxids),
+            (("target_ids", "not_target_ids"), parse_identifiers),
+        ):
+            for name in names:
+                if getattr(self, name) is not None:
+                    object.__setattr__(self, name, parse(getattr(self, name), name))
         for name in ("taxonomy", "journal"):
             if getattr(self, name) is not None:
                 require_types((str, os.PathLike), "a path", **{name: getattr(self, name)})
         if not callable(self.progress):
             plain_flag("progress", self.progress)
-        registry.require(planners, self.planner)
         if not isinstance(self.device, str):  # an iterator could be read only once
             require_types((Iterable,), "a text or devices", device=self.device)
             devices = tuple(self.device)
             for each in devices:
                 require_types((Device,), "a text or devices", device=each)
             object.__setattr__(self, "device", devices)
-
-    def _check_composition(self) -> None:
-        """Check the options of composition-based statistics."""
-        mode = self.comp_based_stats
-        if mode not in (None, *COMPOSITION_MODES):
-            raise InputError(f"`comp_based_stats` is {mode!r}, but it must be 0, 1, 2 or 3")
-        if self.adjust not in ADJUST:
-            raise InputError(f"`adjust` is {self.adjust!r}, but it must be {' or '.join(ADJUST)}")
-        if mode and self.stats not in (None, "table"):
-            raise InputError(
-                f"`comp_based_stats={mode}` needs the parameters of `stats='table'`, but "
-                f"`stats={self.stats!r}` was given; use `comp_based_stats=0`"
-            )
-
-    def _check_target_masks(self) -> None:
-        """Check the options of masks of targets, as far as the database need not be known."""
-        given = [name for name in ("db_hard_mask", "db_soft_mask") if getattr(self, name) != "none"]
-        for name in given:
-            text = getattr(self, name)
-            if not isinstance(text, str):
-                raise InputError(f"`{name}` is {text!r}, but it must be text, such as 'stored'")
-            if text not in STORED_MASKS and not text.startswith(BLAST_PREFIX):
-                parse_mask(text, name, others=STORED_MASKS)
-        if len(given) == 2:
-            raise InputError("`db_hard_mask` and `db_soft_mask` exclude each other; give one")
-        if given and self.comp_based_stats:
-            raise InputError(
-                f"`{given[0]}` cannot be combined with `comp_based_stats={self.comp_based_stats}`, "
-                "which masks targets itself, with seg:10,1.8,2.1; leave out one"
-            )
 
     @property
     def finds_alignments(self) -> bool:

@@ -12,72 +12,24 @@ from swdual.errors import InputError
 from swdual.format import REPORT_ALIGNMENTS, full_name, is_format
 from swdual.hits.taxa import choose_top
 from swdual.io.stream import find_compression
-from swdual.request.options import (
-    ADJUST,
-    COMPOSITION_MODES,
-    MINIMA,
-    PERCENTAGES,
-    SEARCH_SPACES,
-    STATS,
-    SearchKeywords,
-    SearchOptions,
-)
+from swdual.request.declarations import OPTIONS as DECLARED
+from swdual.request.options import SearchKeywords, SearchOptions
 from swdual.results.file_types import OutputFormat, choose_format
 from swdual.sequences import matrices
-from swdual.sequences.frames import STRANDS
 from swdual.sequences.scoring import TASKS
 from swdual.server.media_types import negotiate
 from swdual.text.messages import nearest, quote, sanitize
 
 Schema = dict[str, Any]
 
-ALLOWED = (
-    *("task", "matrix", "gap_open", "gap_extend", "reward", "penalty", "strand"),
-    *("max_target_seqs", "min_raw_score", "evalue", "min_score", "min_identity"),
-    *("min_query_cover", "min_target_cover", "top", "max_hsps", "sum_stats", "frameshift"),
-    *("stats", "comp_based_stats", "adjust", "dbsize", "query_gencode", "db_gencode", "mask"),
-    *("lcase_masking", "soft_masking", "db_hard_mask", "db_soft_mask", "dbtype", "on_invalid"),
-    *("query_loc", "taxids", "not_taxids", "target_ids", "not_target_ids", "search_space"),
-)
-"""Options of a search that a request can have. None of them names a file or a machine."""
-
-EXCLUDED = {
-    "align": "follows from the format",
-    "threads": "the server decides",
-    "device": "the server decides",
-    "memory_limit": "the server decides",
-    "gpu_memory_limit": "the server decides",
-    "backend": "the server decides",
-    "planner": "the server decides",
-    "verify": "the server decides",
-    "journal": "a server keeps no journal",
-    "resume": "a server keeps no journal",
-    "progress": "the server tells it by itself",
-    "cluster": "the server decides",
-    "taxonomy": "the database has its own",
-}
-"""Options of a search that a request cannot have, and why."""
-
-CHOICES: dict[str, tuple[Any, ...]] = {
-    "task": (*TASKS,),
-    "matrix": (*matrices.names(),),
-    "stats": STATS,
-    "comp_based_stats": COMPOSITION_MODES,
-    "adjust": ADJUST,
-    "strand": (*STRANDS,),
-    "dbtype": ("auto", "prot", "nucl"),
-    "search_space": SEARCH_SPACES,
-}
-"""Values of options that have few."""
+CHOICES: dict[str, tuple[Any, ...]] = {"task": (*TASKS,), "matrix": (*matrices.names(),)}
+"""Values of options that have few, besides those that are declared."""
 
 MAX_NUMBER = 2**53 - 1
 """The largest whole number of a request: all readers of JSON keep it as it is."""
 
 MAX_TEXT = 4096
-"""The longest text of a request, in characters, besides the queries."""
-
-MAX_LENGTHS = dict.fromkeys(("taxids", "not_taxids", "target_ids", "not_target_ids"), 1 << 20)
-"""The longest text of options that are lists."""
+"""The longest text of a request, in characters, besides queries and options."""
 
 DEFAULT_NAME = "queries"
 
@@ -96,7 +48,8 @@ def _describe_option(name: str, hint: Any) -> Schema:
     union = get_origin(hint) in (Union, types.UnionType)
     parts = get_args(hint) if union else (hint,)
     schema: Schema = {"type": [_TYPES[part] for part in parts if part in _TYPES]}
-    choices = CHOICES.get(name)
+    declared = DECLARED[name]
+    choices = CHOICES.get(name) or declared.choices or None
     for part in parts:
         if get_origin(part) is Literal:
             choices = get_args(part)
@@ -105,12 +58,13 @@ def _describe_option(name: str, hint: Any) -> Schema:
         nullable = "null" in schema["type"]
         schema["enum"] = [*choices, *([None] if nullable else [])]
     if "integer" in schema["type"]:
-        schema |= {"minimum": MINIMA.get(name, -MAX_NUMBER), "maximum": MAX_NUMBER}
+        least = -MAX_NUMBER if declared.minimum is None else declared.minimum
+        schema |= {"minimum": least, "maximum": MAX_NUMBER}
     elif "number" in schema["type"]:
-        most = 100 if name in PERCENTAGES else sys.float_info.max
-        schema |= {"minimum": MINIMA[name], "maximum": most}
+        most = sys.float_info.max if declared.maximum is None else declared.maximum
+        schema |= {"minimum": declared.minimum, "maximum": most}
     if "string" in schema["type"] and choices is None:
-        schema["maxLength"] = MAX_LENGTHS.get(name, MAX_TEXT)
+        schema["maxLength"] = declared.longest
     schema["default"] = getattr(SearchOptions, name)
     return schema
 
@@ -118,7 +72,7 @@ def _describe_option(name: str, hint: Any) -> Schema:
 OPTIONS: dict[str, Schema] = {
     name: _describe_option(name, hint)
     for name, hint in get_type_hints(SearchKeywords).items()
-    if name in ALLOWED
+    if not DECLARED[name].server
 }
 """The JSON Schema of each option of a search that a request can have."""
 
@@ -258,8 +212,8 @@ def _refuse_constant(word: str) -> None:
 
 def _check_names(place: str, given: dict[str, Any], known: dict[str, Schema]) -> None:
     for name in given:
-        if name in EXCLUDED:
-            raise InputError(f"`{name}` cannot be asked of a server: {EXCLUDED[name]}")
+        if name in DECLARED and DECLARED[name].server:
+            raise InputError(f"`{name}` cannot be asked of a server: {DECLARED[name].server}")
         if name not in known:
             near = nearest(name, known)
             hint = f"; did you mean `{near}`?" if near else ""

@@ -10,7 +10,7 @@ import pytest
 from oracles.smith_waterman import local_score_gotoh
 
 from swdual import registry
-from swdual.api import PAIR_EXCLUDED, allpairs, search
+from swdual.api import allpairs, search
 from swdual.backend import Device
 from swdual.database import build
 from swdual.database.database import Database
@@ -18,6 +18,7 @@ from swdual.errors import InputError, MemoryLimitError
 from swdual.master import partition, ranges, setup
 from swdual.master.search import Search
 from swdual.planning.planner import PACKAGE
+from swdual.request import declarations
 from swdual.request import pairs as pairs_module
 from swdual.request.options import SearchOptions
 from swdual.request.sources import ALL_PAIRS
@@ -223,7 +224,9 @@ def test_the_counts_of_adjusted_pairs_are_those_of_pairs():
     assert counts.candidates == COUNT * (COUNT - 1) // 2
 
 
-@pytest.mark.parametrize("name", PAIR_EXCLUDED)
+@pytest.mark.parametrize(
+    "name", [name for name, each in declarations.OPTIONS.items() if each.pairs]
+)
 def test_options_of_queries_are_refused(name):
     values = {"lcase_masking": True, "target_ids": "s1", "not_target_ids": "s1"}
     values["query_loc"] = "1-3"
