@@ -19,9 +19,8 @@ import click
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent))
-from _report import RESULTS, save_rows, table
+from _report import RESULTS, draw_svg, save_rows, table
 
-from swdual.planning.gantt import encode_figure
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.policies.malleable import OPTIONS
 from swdual.scheduling.schedule import Schedule
@@ -147,7 +146,7 @@ def main(folder: Path, only: str, draws: int, jobs: int, keep: bool) -> None:
     save_rows(NAME, rows, kept=keep)
     if keep:
         path = RESULTS / __version__ / f"{NAME}.svg"
-        path.write_bytes(encode_figure(lambda: draw(found), path))
+        draw_svg(path, lambda: draw(found))
 
 
 if __name__ == "__main__":

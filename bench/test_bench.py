@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,6 +29,11 @@ def _lacks_chromium() -> bool:
     """Return whether Chromium, its driver or Selenium is missing."""
     programs = all(map(shutil.which, ("chromium", "chromedriver")))
     return not programs or importlib.util.find_spec("selenium") is None
+
+
+def figures_in(path: Path) -> Any:
+    """Return the figures of a compressed JSON file."""
+    return json.loads(gzip.decompress(path.read_bytes()))
 
 
 WITH_CHROMIUM = pytest.mark.skipif(
@@ -182,7 +188,7 @@ def test_sensitivity_of_synthetic_families(tmp_path: Path) -> None:
     assert _sensitivity(tmp_path, "--tables", str(tmp_path / "tables"), *methods) == first
     assert [table.stat().st_mtime_ns for table in tables] == times
     assert (tmp_path / "sensitivity.svg").exists()
-    figures = json.loads((tmp_path / "sensitivity.json").read_text())["methods"]
+    figures = figures_in(tmp_path / "sensitivity.json.gz")["methods"]
     for method in figures.values():
         assert method["SCOPe"]["measures"]["share before the first error"]["family"] == [1, 1, 1]
     assert figures["swdual"]["SCOPe"]["differences"] == {}
@@ -199,7 +205,7 @@ def test_sensitivity_of_another_program(tmp_path: Path, method: str) -> None:
     if not shutil.which(program):
         pytest.skip(f"{program} is not installed")
     _sensitivity(tmp_path, "--method", method, "--evalue", "10")
-    figures = json.loads((tmp_path / "sensitivity.json").read_text())["methods"]
+    figures = figures_in(tmp_path / "sensitivity.json.gz")["methods"]
     shares = figures[method]["SCOPe"]["measures"]["share before the first error"]
     assert shares["family"][0] > 0.9
 
@@ -215,7 +221,7 @@ def test_audit_of_another_program(tmp_path: Path, method: str) -> None:
     command = [sys.executable, FOLDER / "audit.py", "--set", "proteomes", "--data", tmp_path]
     command += ["--method", method, "--sample", "3", "--out", tmp_path]
     subprocess.run(command, check=True, capture_output=True)
-    figures = json.loads((tmp_path / "audit.json").read_text())["sets"]["proteomes"]
+    figures = figures_in(tmp_path / "audit.json.gz")["sets"]["proteomes"]
     assert (figures["queries"], figures["sample"]["population"]) == (3, 5)
     best = figures["runs"][method]["bins"][0]
     assert best["hits"] == best["found"] > 0
@@ -246,7 +252,7 @@ def test_calibration_of_synthetic_proteins(tmp_path: Path) -> None:
     command += [word for method in methods for word in ("--method", method)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    figures = json.loads((tmp_path / "calibration.json").read_text())
+    figures = figures_in(tmp_path / "calibration.json.gz")
     ratios = {}
     for method in methods:
         for name, x in figures["methods"][method]["sets"].items():

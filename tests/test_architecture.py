@@ -7,6 +7,7 @@ import graphlib
 import re
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -187,6 +188,25 @@ def test_every_file_that_is_named_an_owner_is_there():
         for path in paths:
             names = {name.split(".")[0] for name in imported(path)} if path in FILES else set()
             assert package in names or package == "click", path
+
+
+NAMESAKES = {
+    "Policy": "each policy of schedules is a plug-in, whose class has this name",
+    "Comparison": "of schedules, and of an audited table: both are in the reference",
+    "Piece": "bytes of a database, and an alignment that may be linked with others",
+    "Section": "of a database file, and a table of the text of an audit",
+}
+"""Names that several public classes have."""
+
+
+def test_no_two_public_classes_have_one_name():
+    classes = Counter(
+        node.name
+        for file in FILES
+        for node in ast.walk(ast.parse((PACKAGE / file).read_text()))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert {name for name, count in classes.items() if count > 1} == {*NAMESAKES}
 
 
 def test_no_module_is_a_drawer_for_odds_and_ends():

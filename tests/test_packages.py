@@ -1,4 +1,4 @@
-"""docs/packages: current, valid, and packages that run give the bytes of the command."""
+"""Packages: valid, and those that run give the bytes of the command."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ yaml = pytest.importorskip("yaml", reason="the files are YAML")
 pytest.importorskip("jinja2", reason="the packages are made with templates")
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ROOT / "docs" / "packages"
-GALAXY, NEXTFLOW, SNAKEMAKE = (PACKAGES / name for name in ("galaxy", "nextflow", "snakemake"))
+PAGE = ROOT / "docs" / "packages" / "README.md"
 COMMANDS = ("search", "makedb")
 DATA = ROOT / "data"
 
@@ -43,6 +42,24 @@ FILES = {
     },
 }
 """Options of the groups in Galaxy's forms that Galaxy gives values to, or that need such files."""
+
+
+@pytest.fixture(scope="module")
+def packages(tmp_path_factory):
+    """A folder with all packages, as the generator writes them."""
+    folder = tmp_path_factory.mktemp("packages")
+    runpy.run_path(os.fspath(PAGE.with_name("generate.py")))["write"](folder)
+    return folder
+
+
+@pytest.fixture
+def galaxy(packages):
+    return packages / "galaxy"
+
+
+@pytest.fixture
+def nextflow(packages):
+    return packages / "nextflow"
 
 
 def needs(module):
@@ -97,9 +114,9 @@ def options(command):
     }
 
 
-def form(command):
+def form(galaxy, command):
     """Return the inputs of Galaxy's form: those outside of sections, and those of each section."""
-    inputs = ElementTree.parse(GALAXY / f"swdual_{command}.xml").getroot().find("inputs")
+    inputs = ElementTree.parse(galaxy / f"swdual_{command}.xml").getroot().find("inputs")
     return inputs.findall("param"), {each.get("name"): [*each] for each in inputs.iter("section")}
 
 
@@ -107,30 +124,17 @@ def name_of(param):
     return param.get("name") or param.get("argument").lstrip("-").replace("-", "_")
 
 
-def test_the_files_are_those_that_the_generator_writes():
-    """If this fails: python docs/packages/generate.py."""
-    expected = runpy.run_path(os.fspath(PACKAGES / "generate.py"))["render"]()
-    here = {
-        file.relative_to(PACKAGES).as_posix(): file.read_text(encoding="utf-8")
-        for file in PACKAGES.rglob("*")
-        if file.is_file() and not {"templates", "__pycache__"} & {*file.parts}
-    }
-    assert here.pop("README.md")
-    assert here.pop("generate.py")
-    assert here == expected
-
-
 def test_the_page_names_the_image_of_this_release():
-    text = (PACKAGES / "README.md").read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8")
     assert {*re.findall(r"swdual[:-](\d[\d.]*\d)", text)} == {__version__}
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_every_option_in_a_package_exists(command):
+def test_every_option_in_a_package_exists(packages, command):
     files = [
-        GALAXY / f"swdual_{command}.xml",
-        *(NEXTFLOW / command).rglob("*.*"),
-        *(SNAKEMAKE / command).rglob("*.*"),
+        packages / "galaxy" / f"swdual_{command}.xml",
+        *(packages / "nextflow" / command).rglob("*.*"),
+        *(packages / "snakemake" / command).rglob("*.*"),
     ]
     for file in files:
         named = {*re.findall(r"(?<![\w-])--[a-z][\w-]*", file.read_text())}
@@ -139,9 +143,9 @@ def test_every_option_in_a_package_exists(command):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_form_shows_the_options_of_its_groups_in_the_help(run, command):
+def test_the_form_shows_the_options_of_its_groups_in_the_help(run, galaxy, command):
     text = run(command, "--help").out
-    for heading, params in form(command)[1].items():
+    for heading, params in form(galaxy, command)[1].items():
         part = re.search(rf"(?ms)^{heading.capitalize()}:\n(.*?)(?=^\S|\Z)", text)[1]
         listed = {
             max(re.findall(r"--[a-z][\w-]*", line), key=len)
@@ -153,14 +157,14 @@ def test_the_form_shows_the_options_of_its_groups_in_the_help(run, command):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_values_of_a_form_are_those_of_the_command(command):
+def test_values_of_a_form_are_those_of_the_command(galaxy, command):
     """Its defaults are the command's, and the command converts all values that can be chosen."""
     context = click.Context(group)
     known = {
         name: each for each in group.get_command(context, command).params for name in each.opts
     }
     values = 0
-    for params in form(command)[1].values():
+    for params in form(galaxy, command)[1].values():
         for param in params:
             option = known[param.get("argument")]
             shown = [each.get("value") for each in param.findall("option")]
@@ -178,7 +182,7 @@ def test_values_of_a_form_are_those_of_the_command(command):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_galaxy_finds_nothing_to_warn_of_in_the_tool(command):
+def test_galaxy_finds_nothing_to_warn_of_in_the_tool(galaxy, command):
     """Its linter also compares the file with the schema."""
     needs("galaxy")
     needs("edam_ontology")
@@ -191,16 +195,16 @@ def test_galaxy_finds_nothing_to_warn_of_in_the_tool(command):
         "print(len(found.valid_messages))\n"
     )
     troubles, good = call(
-        sys.executable, "-c", script, GALAXY / f"swdual_{command}.xml"
+        sys.executable, "-c", script, galaxy / f"swdual_{command}.xml"
     ).splitlines()
     assert troubles == "[]"
     assert int(good) > 5
 
 
-def fill_in(command, changes, outputs):
+def fill_in(galaxy, command, changes, outputs):
     """Return the command line of a tool with the values of its form, as Galaxy makes it."""
     needs("Cheetah")
-    outside, sections = form(command)
+    outside, sections = form(galaxy, command)
     known = {"outside": outside} | sections
     values = {heading: {} for heading in known}
     for heading, params in known.items():
@@ -208,7 +212,7 @@ def fill_in(command, changes, outputs):
             name = name_of(param)
             given = changes.get(name if heading == "outside" else f"{heading}|{name}")
             if param.get("type") == "data":
-                path = os.fspath(GALAXY / "test-data" / given)
+                path = os.fspath(galaxy / "test-data" / given)
                 value = [path] if param.get("multiple") else path
             elif param.get("type") == "boolean":
                 value = param.get("truevalue" if given == "true" else "falsevalue")
@@ -229,13 +233,13 @@ def fill_in(command, changes, outputs):
         "names = eval(sys.argv[2], {'namespace': SimpleNamespace})\n"
         "print(Template(sys.argv[1], searchList=[names]))\n"
     )
-    template = ElementTree.parse(GALAXY / f"swdual_{command}.xml").getroot().findtext("command")
+    template = ElementTree.parse(galaxy / f"swdual_{command}.xml").getroot().findtext("command")
     return call(sys.executable, "-c", script, template, repr(names)).replace("\n", " ").strip()
 
 
-def galaxy_tests(command):
+def galaxy_tests(galaxy, command):
     """Return the tests of a tool: their inputs, and what they say about the output."""
-    root = ElementTree.parse(GALAXY / f"swdual_{command}.xml").getroot()
+    root = ElementTree.parse(galaxy / f"swdual_{command}.xml").getroot()
     for test in root.iter("test"):
         inputs = {each.get("name"): each.get("value") for each in test.findall("param")}
         for section in test.findall("section"):
@@ -247,12 +251,12 @@ def galaxy_tests(command):
 @pytest.mark.parametrize(
     ("command", "number"), [("search", 0), ("search", 1), ("makedb", 0)], ids=str
 )
-def test_the_tests_of_galaxys_tools_pass(shell, tmp_path, command, number):
+def test_the_tests_of_galaxys_tools_pass(shell, galaxy, tmp_path, command, number):
     """The command line is Cheetah's, the assertions are checked by Galaxy's own code."""
     needs("galaxy")
-    inputs, output = [*galaxy_tests(command)][number]
+    inputs, output = [*galaxy_tests(galaxy, command)][number]
     result = tmp_path / "dataset_1.dat"
-    line = fill_in(command, inputs, {output.get("name"): os.fspath(result)})
+    line = fill_in(galaxy, command, inputs, {output.get("name"): os.fspath(result)})
     shell(line, GALAXY_SLOTS="1", GALAXY_MEMORY_MB="2000")
     script = (
         "import sys\n"
@@ -263,24 +267,24 @@ def test_the_tests_of_galaxys_tools_pass(shell, tmp_path, command, number):
         "verify_assertions(open(sys.argv[3], 'rb').read(), found)\n"
         "print(len(found))\n"
     )
-    tool = GALAXY / f"swdual_{command}.xml"
+    tool = galaxy / f"swdual_{command}.xml"
     checked = call(sys.executable, "-c", script, tool, f"{number}", result)
     assert int(checked) == len([*output.find("assert_contents")])
 
 
-def test_galaxys_default_values_give_the_hits_of_the_defaults(shell, tmp_path, run):
-    samples = GALAXY / "test-data"
+def test_galaxys_default_values_give_the_hits_of_the_defaults(shell, galaxy, tmp_path, run):
+    samples = galaxy / "test-data"
     inputs = {"query": "queries.fasta", "db": "proteins.fasta"}
-    shell(fill_in("search", inputs, {"hits": os.fspath(tmp_path / "hits")}))
+    shell(fill_in(galaxy, "search", inputs, {"hits": os.fspath(tmp_path / "hits")}))
     expected = run("search", samples / "queries.fasta", samples / "proteins.fasta").out
     assert (tmp_path / "hits").read_text() == expected
     assert len(expected.splitlines()) > 1
 
 
-def test_quotes_in_a_form_stay_text():
+def test_quotes_in_a_form_stay_text(galaxy):
     """A value cannot end its word: Galaxy replaces quotes, and each value is within them."""
     for command in COMMANDS:
-        text = (GALAXY / f"swdual_{command}.xml").read_text()
+        text = (galaxy / f"swdual_{command}.xml").read_text()
         template = text[text.index("<![CDATA[") : text.index("]]>")]
         flags = re.findall(r"\$(\w+\.\w+)\n", template)
         words = re.sub(r"#.*|\\\$\{[^}]*\}\}?M?", "", template)
@@ -288,7 +292,7 @@ def test_quotes_in_a_form_stay_text():
             assert each in "' "
         for each in flags:
             section, name = each.split(".")
-            params = {name_of(param): param for param in form(command)[1][section]}
+            params = {name_of(param): param for param in form(galaxy, command)[1][section]}
             assert params[name].get("type") == "boolean"
 
 
@@ -302,18 +306,19 @@ def samples(tmp_path):
     return folder
 
 
-def snakemake(folder, *words):
+@pytest.fixture
+def snakemake(packages, samples):
     """Run Snakemake with the workflow of the samples."""
     needs("snakemake")
-    module = [sys.executable, "-m", "snakemake", "--directory", folder]
-    module += ["--snakefile", SNAKEMAKE / "Snakefile"]
-    cache = os.fspath(folder / "cache")
-    return call(*module, "--cores", "1", *words, XDG_CACHE_HOME=cache)
+    module = [sys.executable, "-m", "snakemake", "--directory", samples]
+    module += ["--snakefile", packages / "snakemake" / "Snakefile"]
+    cache = os.fspath(samples / "cache")
+    return lambda *words: call(*module, "--cores", "1", *words, XDG_CACHE_HOME=cache)
 
 
-def test_the_workflow_has_nothing_to_lint_and_runs_dry(samples):
-    snakemake(samples, "--lint")
-    planned = snakemake(samples, "--dry-run")
+def test_the_workflow_has_nothing_to_lint_and_runs_dry(snakemake, samples):
+    snakemake("--lint")
+    planned = snakemake("--dry-run")
     assert [f"rule {name}:" in planned for name in (*COMMANDS, "all")] == [True] * 3
     assert {file.name for file in samples.iterdir()} <= {
         *("queries.fasta", "proteins.fasta", "cache", ".snakemake"),
@@ -321,8 +326,8 @@ def test_the_workflow_has_nothing_to_lint_and_runs_dry(samples):
 
 
 @pytest.mark.process
-def test_the_wrappers_write_what_the_commands_write(samples, run):
-    snakemake(samples)
+def test_the_wrappers_write_what_the_commands_write(snakemake, samples, run):
+    snakemake()
     words = ("-e", "1e-3", "-k", "10", "-f", "tabular std qcovhsp")
     expected = run("search", DATA / "queries.fasta", DATA / "proteins.fasta", *words).out
     assert (samples / "hits.tsv").read_text() == expected
@@ -330,17 +335,17 @@ def test_the_wrappers_write_what_the_commands_write(samples, run):
 
 
 @pytest.mark.process
-def test_the_memory_of_a_rule_is_the_limit_of_its_command(samples):
+def test_the_memory_of_a_rule_is_the_limit_of_its_command(snakemake, samples):
     """Too little memory is an error, which names the limit."""
     with pytest.raises(AssertionError, match="exit status 4"):
-        snakemake(samples, "--set-resources", "makedb:mem_mb=300")
+        snakemake("--set-resources", "makedb:mem_mb=300")
     said = (samples / "logs" / "makedb.log").read_text()
     assert "300 MiB of memory (--memory-limit) are too little" in said
 
 
-def wrapper_arguments(command):
+def wrapper_arguments(packages, command):
     """Return the function of a wrapper that makes the words of the command line."""
-    tree = ast.parse((SNAKEMAKE / command / "wrapper.py").read_text())
+    tree = ast.parse((packages / "snakemake" / command / "wrapper.py").read_text())
     kept = [each for each in tree.body if isinstance(each, (ast.FunctionDef, ast.Assign))][:3]
     names = {}
     code = ast.Module([ast.parse("import shlex").body[0], *kept], type_ignores=[])
@@ -348,8 +353,8 @@ def wrapper_arguments(command):
     return names["arguments"]
 
 
-def test_parameters_of_a_rule_become_options():
-    search, makedb = map(wrapper_arguments, COMMANDS)
+def test_parameters_of_a_rule_become_options(packages):
+    search, makedb = (wrapper_arguments(packages, command) for command in COMMANDS)
     assert search({}).strip() == ""
     assert search({"evalue": 1e-5, "resume": True}).split() == ["--evalue=1e-05", "--resume"]
     assert search({"header": False, "force": False}).split() == ["--no-header"]
@@ -358,37 +363,53 @@ def test_parameters_of_a_rule_become_options():
     assert makedb({"mask": ["seg", "lcase"]}).split() == ["--mask=seg", "--mask=lcase"]
 
 
-def test_a_parameter_that_is_no_option_is_refused():
+def test_a_parameter_that_is_no_option_is_refused(packages):
+    arguments = wrapper_arguments(packages, "search")
     with pytest.raises(ValueError, match=r"params\.e_value: no such option; there are .*evalue"):
-        wrapper_arguments("search")({"e_value": 1})
+        arguments({"e_value": 1})
     with pytest.raises(ValueError, match=r"params\.threads: no such option"):
-        wrapper_arguments("search")({"threads": 4})
+        arguments({"threads": 4})
 
 
-def script_of(command, **values):
+def test_the_wrappers_are_formatted_and_linted(packages):
+    """Snakemake defines `snakemake` in its scripts."""
+    needs("ruff")
+    ruff = (sys.executable, "-m", "ruff")
+    config = ("--config", ROOT / "pyproject.toml", packages / "snakemake")
+    call(*ruff, "format", "--check", *config)
+    call(*ruff, "check", "--extend-ignore", "D1,F821", *config)
+
+
+def script_of(nextflow, command, **values):
     """Return the script of a Nextflow module with the values of its variables."""
-    text = (NEXTFLOW / command / "main.nf").read_text()
+    text = (nextflow / command / "main.nf").read_text()
     body = re.search(r'script:.*?"""\n(.*?)"""', text, re.S)[1].replace("\\\\", "\\")
     return re.sub(r"\$\{([\w.]+)\}", lambda match: values[match[1]], body)
 
 
-def test_the_scripts_of_the_modules_write_what_the_commands_write(shell, samples, tmp_path, run):
+def test_the_scripts_of_the_modules_write_what_the_commands_write(
+    shell, nextflow, samples, tmp_path, run
+):
     """Nextflow is not run: the test fills in the variables."""
     fasta, db, hits = (f"{samples}/{name}" for name in ("proteins.fasta", "all", "some"))
-    shell(script_of("makedb", fasta=fasta, prefix=db, args="", memory="--memory-limit 1000M"))
+    shell(
+        script_of(
+            nextflow, "makedb", fasta=fasta, prefix=db, args="", memory="--memory-limit 1000M"
+        )
+    )
     values = {"task.cpus": "1", "memory": "--memory-limit 2000M", "args": "-k 2"}
     inputs = {"queries": f"{samples}/queries.fasta", "db": f"{db}.db"}
-    shell(script_of("search", prefix=hits, ending="csv", **inputs, **values))
+    shell(script_of(nextflow, "search", prefix=hits, ending="csv", **inputs, **values))
     words = ("-k", "2", "-o", tmp_path / "expected.csv")
     run("search", DATA / "queries.fasta", DATA / "proteins.fasta", *words)
     assert Path(f"{hits}.csv").read_bytes() == (tmp_path / "expected.csv").read_bytes()
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_the_description_of_a_module_names_its_channels(command):
+def test_the_description_of_a_module_names_its_channels(nextflow, command):
     """As nf-core's linter asks: inputs in order, outputs by name and by what they hold."""
-    text = (NEXTFLOW / command / "main.nf").read_text()
-    described = yaml.safe_load((NEXTFLOW / command / "meta.yml").read_text())
+    text = (nextflow / command / "main.nf").read_text()
+    described = yaml.safe_load((nextflow / command / "meta.yml").read_text())
     part = re.search(r"input:\n(.*?)\n\n", text, re.S)[1]
     inputs = [re.findall(r"(?:val|path)(?:\(| )(\w+)", line) for line in part.splitlines()]
     listed = [each if isinstance(each, list) else [each] for each in described["input"]]
@@ -407,12 +428,14 @@ def test_the_description_of_a_module_names_its_channels(command):
         assert described["input"][2]["ending"]["enum"] == sorted(x[1:] for x in ENDINGS)
 
 
-@pytest.mark.parametrize("file", [*PACKAGES.rglob("*.y*ml")], ids=lambda file: file.name)
-def test_yaml_can_be_read(file):
-    assert isinstance(yaml.safe_load(file.read_text(encoding="utf-8")), dict)
+def test_yaml_can_be_read(packages):
+    files = [*packages.rglob("*.y*ml")]
+    assert len(files) == 9
+    for file in files:
+        assert isinstance(yaml.safe_load(file.read_text(encoding="utf-8")), dict), file
 
 
-def test_the_recipe_renders_with_the_dependencies_of_the_project():
+def test_the_recipe_renders_with_the_dependencies_of_the_project(packages):
     needs("rattler_build")
     script = (
         "import json, sys\n"
@@ -421,7 +444,7 @@ def test_the_recipe_renders_with_the_dependencies_of_the_project():
         "[found] = recipe.render(VariantConfig(), RenderConfig())\n"
         "print(json.dumps(found.recipe.to_dict(), default=str))\n"
     )
-    found = yaml.safe_load(call(sys.executable, "-c", script, PACKAGES / "conda" / "recipe.yaml"))
+    found = yaml.safe_load(call(sys.executable, "-c", script, packages / "conda" / "recipe.yaml"))
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert found["package"]["version"] == __version__
     run = {re.split("[ <>=]", each)[0] for each in found["requirements"]["run"]}
@@ -431,16 +454,16 @@ def test_the_recipe_renders_with_the_dependencies_of_the_project():
     assert project["requires-python"] in limits
 
 
-def test_hadolint_finds_nothing_in_the_dockerfile():
+def test_hadolint_finds_nothing_in_the_dockerfile(packages):
     program = shutil.which("hadolint", path=Path(sys.executable).parent)
     if program is None:
         pytest.skip("there is no hadolint here; the extra 'packages' installs it")
-    call(program, "--failure-threshold", "style", PACKAGES / "container" / "Dockerfile")
+    call(program, "--failure-threshold", "style", packages / "container" / "Dockerfile")
 
 
-def test_the_containers_copy_files_that_exist_and_install_alike():
-    docker = (PACKAGES / "container" / "Dockerfile").read_text()
-    apptainer = (PACKAGES / "container" / "swdual.def").read_text()
+def test_the_containers_copy_files_that_exist_and_install_alike(packages):
+    docker = (packages / "container" / "Dockerfile").read_text()
+    apptainer = (packages / "container" / "swdual.def").read_text()
     copied = {
         name for line in re.findall(r"(?m)^COPY (?!--)(.*)", docker) for name in line.split()[:-1]
     }
@@ -450,14 +473,14 @@ def test_the_containers_copy_files_that_exist_and_install_alike():
     assert re.findall(r"(?m)^FROM (\S+)", docker) == re.findall(r"(?m)^From: (\S+)", apptainer) * 2
 
 
-def test_apptainers_definition_has_sections_that_are_known():
+def test_apptainers_definition_has_sections_that_are_known(packages):
     needs("spython")
     script = (
         "import sys\n"
         "from spython.main.parse.parsers import get_parser\n"
         "print(get_parser('singularity')(sys.argv[1]).parse()['spython-base'].json())\n"
     )
-    shown = call(sys.executable, "-c", script, PACKAGES / "container" / "swdual.def")
+    shown = call(sys.executable, "-c", script, packages / "container" / "swdual.def")
     assert "pip install" in shown
 
 

@@ -27,10 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from _report import RESULTS
+from _report import RESULTS, draw_svg
 
 from swdual.io.progress import progress_bar
-from swdual.planning.gantt import encode_figure
 from swdual.scheduling.workload.repair import rules
 from swdual.scheduling.workload.swf import read_swf
 from swdual.scheduling.workload.workload import Workload
@@ -303,7 +302,7 @@ def newest(name: str) -> Path:
 
 def draw(path: Path, make: Callable[[], Any]) -> None:
     """Write a figure, the same one always as the same bytes."""
-    path.write_bytes(encode_figure(make, path))
+    draw_svg(path, make)
     click.echo(f"drawn in {path}")
 
 

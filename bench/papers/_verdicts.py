@@ -305,11 +305,11 @@ def report(
     click.echo(f"\n{name}: {in_words(count(claims))}")
     if run.folder is None:
         return
-    for kind, rows in (
-        ("verdicts", [each._asdict() for each in claims]),
-        ("beyond", [each._asdict() for each in beyond]),
-        ("summary", summary),
+    for ending, rows in (
+        ("verdicts.csv", [each._asdict() for each in claims]),
+        ("beyond.csv.gz", [each._asdict() for each in beyond]),
+        ("summary.csv", summary),
     ):
         if rows:
-            write(run.folder / f"{name}_{kind}.csv", rows)
+            write(run.folder / f"{name}_{ending}", rows)
     click.echo(f"written to {run.folder}")

@@ -480,7 +480,7 @@ def figure_of(rows: list[Row]) -> Any:
         strict=True,
     ):
         x, y = (column(rows, f"{v} makespan") / 86_400 for v in (across, up))
-        axes.scatter(x, y, s=6, color=PALETTE[0], alpha=0.5, linewidths=0)
+        axes.scatter(x, y, s=6, color=PALETTE[0], alpha=0.5, linewidths=0, rasterized=True)
         axes.axline((x.mean(), x.mean()), slope=1, color="#555555", linewidth=0.8)
         axes.set(title=f"as figure {number}: makespan (days)", xlabel=across, ylabel=up)
     for axes, (number, metric, label, missing) in zip(

@@ -21,6 +21,7 @@ from _verdicts import VERDICTS, count
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "papers.md"
 README = ROOT / "README.md"
+BEYOND = "beyond.csv.gz"
 VERDICT_COLUMNS = " | ".join(verdict.capitalize() for verdict in VERDICTS)
 SENTENCE = re.compile(r"Of \d+ distinct claims[^.]*\.")
 
@@ -154,9 +155,9 @@ own paper. The thesis is Machado Mendonça's: doctoral thesis, Grenoble, 2017.
 """
 
 
-def kept(name: str, kind: str) -> list[Row]:
+def kept(name: str, table: str) -> list[Row]:
     """Return a kept table of a campaign."""
-    return read(newest(name) / f"{name}_{kind}.csv")
+    return read(newest(name) / f"{name}_{table}")
 
 
 def sentence(verdicts: Iterable[Row]) -> str:
@@ -179,13 +180,13 @@ def page() -> str:
         parts += [
             "| Place | The paper | Our reading | We find | Verdict |",
             "|---|---|---|---|---|",
-            *(_line(row) for row in kept(paper.name, "verdicts")),
+            *(_line(row) for row in kept(paper.name, "verdicts.csv")),
         ]
         parts += [
-            f"\nBeyond the paper ([numbers](../{(folder / paper.name).as_posix()}_beyond.csv)):\n",
+            f"\nBeyond the paper ([numbers](../{(folder / paper.name).as_posix()}_{BEYOND})):\n",
             f"| Place | The paper | {VERDICT_COLUMNS} |",
             f"|---|---|{'---|' * len(VERDICTS)}",
-            *_grouped(kept(paper.name, "beyond")),
+            *_grouped(kept(paper.name, BEYOND)),
         ]
         for name, text in paper.figures.items():
             parts.append(f"\n![{text}](../{(folder / name).as_posix()}.svg)")
@@ -199,7 +200,7 @@ def _summary() -> list[str]:
     ]
     total: Counter[str] = Counter()
     for paper in PAPERS:
-        counts = count(kept(paper.name, "verdicts"))
+        counts = count(kept(paper.name, "verdicts.csv"))
         total.update(counts)
         anchor = paper.title.lower().replace(" ", "-")
         lines.append(f"| [{paper.title}](#{anchor}) | {_cells(counts)} |")
@@ -245,7 +246,7 @@ def _cell_line(cells: Iterable[object]) -> str:
 def write_page() -> None:
     """Write the page, and the sentence of the README."""
     PAGE.write_text(page())
-    every = [row for paper in PAPERS for row in kept(paper.name, "verdicts")]
+    every = [row for paper in PAPERS for row in kept(paper.name, "verdicts.csv")]
     README.write_text(SENTENCE.sub(sentence(every), README.read_text()))
 
 

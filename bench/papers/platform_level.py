@@ -444,33 +444,24 @@ def bars_of(rows: list[Row]) -> Any:
     return figure
 
 
-def clouds_of(rows: list[Row]) -> Any:
-    """Return the figure with the clouds of points of figures 5.9 to 5.12."""
+def clouds_of(rows: list[Row], number: str, up: str, across: str) -> Any:
+    """Return the figure with the clouds of points of one of figures 5.9 to 5.12."""
     from matplotlib.figure import Figure
 
-    pairs = (
-        ("5.9", BASIC, "best_effort_platform_level"),
-        ("5.10", BASIC, "platform_level"),
-        ("5.11", "best_effort_local", "best_effort_platform_level"),
-        ("5.12", "local", "platform_level"),
-    )
     names = list(dict.fromkeys(row["platform"] for row in rows))
-    figure = Figure(figsize=(2.6 * len(names) + 0.4, 11), layout="constrained")
-    for line, (number, across, up) in zip(
-        figure.subplots(len(pairs), len(names), squeeze=False), pairs, strict=True
-    ):
-        for axes, name in zip(line, names, strict=True):
-            means = Means(rows, name, next(iter(READINGS)))
-            x, y = (means.values("sum_turnaround_time", v) for v in (across, up))
-            axes.plot(x, y, "o", markersize=4, alpha=0.6, color=PALETTE[0], markeredgewidth=0)
-            axes.axline((0, 0), slope=1, color="#555555", linewidth=0.8)
-            axes.locator_params(nbins=4)
-            axes.ticklabel_format(style="sci", scilimits=(0, 0))
-            axes.set(xlim=(0, 1.05 * x.max()), ylim=(0, 1.05 * y.max()))
-            axes.set_title(f"{name}, as {number}", fontsize=9)
-            axes.set_xlabel(across, fontsize=8)
-            axes.set_ylabel(up, fontsize=8)
-            axes.tick_params(labelsize=7)
+    figure = Figure(figsize=(2.6 * len(names) + 0.4, 3.1), layout="constrained")
+    for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
+        means = Means(rows, name, next(iter(READINGS)))
+        x, y = (means.values("sum_turnaround_time", v) for v in (across, up))
+        axes.plot(x, y, "o", markersize=4, alpha=0.6, color=PALETTE[0], markeredgewidth=0)
+        axes.axline((0, 0), slope=1, color="#555555", linewidth=0.8)
+        axes.locator_params(nbins=4)
+        axes.ticklabel_format(style="sci", scilimits=(0, 0))
+        axes.set(xlim=(0, 1.05 * x.max()), ylim=(0, 1.05 * y.max()))
+        axes.set_title(f"{name}, as {number}", fontsize=9)
+        axes.set_xlabel(across, fontsize=8)
+        axes.set_ylabel(up, fontsize=8)
+        axes.tick_params(labelsize=7)
     figure.suptitle("sums of flows in seconds, one point an instance")
     return figure
 
@@ -495,7 +486,9 @@ def main(run: Run, names: tuple[str, ...], count: int) -> None:
     report("platform_level", claims, beyond, summary_of(rows), run)
     if run.folder is not None:
         draw(run.folder / "platform_level_bars.svg", partial(bars_of, rows))
-        draw(run.folder / "platform_level_clouds.svg", partial(clouds_of, rows))
+        for number, *variants, _, _ in PAIRS:
+            path = run.folder / f"platform_level_clouds_{number}.svg"
+            draw(path, partial(clouds_of, rows, number, *variants))
 
 
 if __name__ == "__main__":

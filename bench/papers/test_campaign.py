@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 
 sys.path.append(str(Path(__file__).resolve().parent))
-from _campaign import Row, collect, density, read, write
+from _campaign import Row, collect, density, draw, read, write
 from _verdicts import CONTRADICTED, REPRODUCED, UNDECIDED, Claim
 from contiguity import THESIS, VARIANTS, instance, settings
 from contiguity import claims_of as contiguity_claims_of
@@ -260,3 +261,26 @@ def test_the_summary_divides_by_basic() -> None:
     assert summary["contiguous"]["sum_turnaround_time to basic"] == 0.5
     assert summary["basic"]["killed without penalty"] == 0.07
     assert summary["basic"]["instances"] == 30
+
+
+def test_a_drawing_has_its_marks_and_its_text(tmp_path: Path) -> None:
+    """Each mark, in the colour of its group; the same drawing is the same bytes."""
+    from matplotlib.figure import Figure
+
+    def make() -> Figure:
+        figure = Figure()
+        axes = figure.subplots()
+        axes.plot(range(7), "o", color="#123456")
+        axes.set_title("seven <marks>")
+        return figure
+
+    for name in ("one.svg", "two.svg"):
+        draw(tmp_path / name, make)
+    text = (tmp_path / "one.svg").read_text()
+    assert text == (tmp_path / "two.svg").read_text()
+    space = "{http://www.w3.org/2000/svg}"
+    root = ET.fromstring(text)
+    assert "seven <marks>" in [each.text for each in root.iter(f"{space}text")]
+    groups = [g for g in root.iter(f"{space}g") if "fill: #123456" in g.get("style", "")]
+    assert [len(each.findall(f"{space}use")) for each in groups] == [7]
+    assert len(text) < 12_000

@@ -37,7 +37,7 @@ def test_campaign_prints_verdicts_and_writes_its_tables(tmp_path: Path) -> None:
     assert "swdual: of 21 claims" in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "swdual.svg",
-        "swdual_beyond.csv",
+        "swdual_beyond.csv.gz",
         "swdual_bounds_rows.csv.gz",
         "swdual_rows.csv.gz",
         "swdual_summary.csv",

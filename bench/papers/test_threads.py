@@ -32,7 +32,7 @@ def test_campaign_prints_verdicts_and_writes_its_tables(tmp_path: Path) -> None:
     assert "cannot be judged" in done.stdout
     assert sorted(path.name for path in tmp_path.iterdir()) == [
         "threads.svg",
-        "threads_beyond.csv",
+        "threads_beyond.csv.gz",
         "threads_rows.csv.gz",
         "threads_summary.csv",
         "threads_verdicts.csv",

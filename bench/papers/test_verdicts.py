@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 
 sys.path.append(str(Path(__file__).resolve().parent))
-from _campaign import Run, newest, read
+from _campaign import RESULTS, Run, newest, read
 from _verdicts import (
     CONTRADICTED,
     REPRODUCED,
@@ -173,7 +174,7 @@ def test_a_report_prints_and_writes_both_tables(
     report("some", [one], [one._replace(where="there")], [{"mean": 1.0}], run)
     assert "some: of 1 claims 1 reproduced" in capsys.readouterr().out
     names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == ["some_beyond.csv", "some_summary.csv", "some_verdicts.csv"]
+    assert names == ["some_beyond.csv.gz", "some_summary.csv", "some_verdicts.csv"]
     assert Claim(**read(tmp_path / "some_verdicts.csv")[0]) == one
 
 
@@ -183,15 +184,20 @@ def test_kept_rows_give_the_kept_verdicts(
 ) -> None:
     """Judged again, without a simulation, all tables are byte for byte those that are kept."""
     script(name).main(["--judge", "--out", str(tmp_path)], standalone_mode=False)
-    for kind in ("verdicts", "beyond", "summary"):
-        file = f"{name}_{kind}.csv"
+    for table in ("verdicts.csv", "summary.csv"):
+        file = f"{name}_{table}"
         assert (tmp_path / file).read_bytes() == (newest(name) / file).read_bytes()
+    made, known = (
+        gzip.decompress((folder / f"{name}_beyond.csv.gz").read_bytes())
+        for folder in (tmp_path, newest(name))
+    )
+    assert made == known
 
 
 def test_the_page_and_the_readme_are_those_of_the_kept_verdicts() -> None:
     """Whoever changes a verdict runs page.py."""
     assert page() == PAGE.read_text()
-    rows = [row for paper in PAPERS for row in kept(paper.name, "verdicts")]
+    rows = [row for paper in PAPERS for row in kept(paper.name, "verdicts.csv")]
     assert sentence(rows) in README.read_text()
 
 
@@ -199,3 +205,8 @@ def test_kept_rows_are_small() -> None:
     """They are in the repository: below 2 MB in all."""
     files = {path for paper in PAPERS for path in newest(paper.name).glob("*_rows.csv.gz")}
     assert sum(path.stat().st_size for path in files) < 2_000_000
+
+
+def test_kept_pictures_are_small() -> None:
+    """None has 100 kB: each is in the history of the repository as often as it is drawn anew."""
+    assert [path for path in RESULTS.rglob("*.svg") if path.stat().st_size >= 100_000] == []

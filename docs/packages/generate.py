@@ -1,7 +1,7 @@
-"""Write the packages of this folder: ``python docs/packages/generate.py``.
+"""Write the packages into ``build/packages``: ``python docs/packages/generate.py``.
 
-Each file in ``templates/`` becomes a file of the same name in this folder. What templates know
-comes from the options of the command line, as Click has them, from ``pyproject.toml`` and from
+Each file in ``templates/`` becomes a file of the same name there. What templates know comes from
+the options of the command line, as Click has them, from ``pyproject.toml`` and from
 ``CITATION.cff``.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import shutil
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -26,8 +27,8 @@ from swdual.cli._options import CompositionMode, Count, Real, option_name
 from swdual.io.endings import ENDINGS
 from swdual.version import __version__
 
-FOLDER = Path(__file__).resolve().parent
-ROOT = FOLDER.parents[1]
+TEMPLATES = Path(__file__).resolve().parent / "templates"
+ROOT = TEMPLATES.parents[2]
 
 PYTHON = "3.13"
 """The Python of the containers."""
@@ -231,10 +232,10 @@ def _records(name: str) -> list[str]:
 
 
 def render() -> dict[str, str]:
-    """Return the text of each generated file, by its path in this folder."""
+    """Return the text of each generated file, by its path."""
     project = _project()
     templates = Environment(
-        loader=FileSystemLoader(FOLDER / "templates"),
+        loader=FileSystemLoader(TEMPLATES),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -261,15 +262,15 @@ def render() -> dict[str, str]:
     return files | {f"galaxy/test-data/{name}": text for name, text in _samples().items()}
 
 
-def main() -> None:
-    """Write all files; say which ones changed."""
+def write(folder: Path) -> None:
+    """Write all files; those of templates that are no more are removed."""
+    shutil.rmtree(folder, ignore_errors=True)
     for name, text in render().items():
-        file = FOLDER / name
-        if not file.is_file() or file.read_text(encoding="utf-8") != text:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            file.write_text(text, encoding="utf-8")
-            print(f"{name}: written", file=sys.stderr)
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main()
+    write(ROOT / "build" / "packages")
+    print("build/packages: written", file=sys.stderr)

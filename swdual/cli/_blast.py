@@ -40,13 +40,13 @@ TRUTHS = {"true": True, "T": True, "t": True, "false": False, "F": False, "f": F
 """Values of a `Switch`."""
 
 
-class Refused(NamedTuple):
+class RefusedOption(NamedTuple):
     """An option that has no counterpart here: why, and what to do instead."""
 
     reason: str
 
 
-ANSWERS: dict[str, Accepted | Switch | Refused] = {
+ANSWERS: dict[str, Accepted | Switch | RefusedOption] = {
     "soft-masking": Switch("--soft-masking"),
     # Asks for what is done anyway.
     "subject-besthit": Accepted(
@@ -70,55 +70,55 @@ ANSWERS: dict[str, Accepted | Switch | Refused] = {
     "input-type": Accepted("input is FASTA or FASTQ", ("fasta",), "write FASTA with blastdbcmd"),
     "blastdb-version": Accepted("databases have swdual's own format", ("4", "5")),
     # Belongs to a heuristic search.
-    "word-size": Refused(_EXACT),
-    "threshold": Refused(_EXACT),
-    "window-size": Refused(_EXACT),
-    "xdrop-ungap": Refused(_EXACT),
-    "xdrop-gap": Refused(_EXACT),
-    "xdrop-gap-final": Refused(_EXACT),
-    "no-greedy": Refused(_EXACT),
-    "index-name": Refused("an exact search needs no index"),
-    "template-type": Refused(_EXACT),
-    "template-length": Refused(_EXACT),
-    "off-diagonal-range": Refused(_EXACT),
-    "gap-trigger": Refused(_EXACT),
-    "phi-pattern": Refused("swdual knows no patterns; filter the hits"),
+    "word-size": RefusedOption(_EXACT),
+    "threshold": RefusedOption(_EXACT),
+    "window-size": RefusedOption(_EXACT),
+    "xdrop-ungap": RefusedOption(_EXACT),
+    "xdrop-gap": RefusedOption(_EXACT),
+    "xdrop-gap-final": RefusedOption(_EXACT),
+    "no-greedy": RefusedOption(_EXACT),
+    "index-name": RefusedOption("an exact search needs no index"),
+    "template-type": RefusedOption(_EXACT),
+    "template-length": RefusedOption(_EXACT),
+    "off-diagonal-range": RefusedOption(_EXACT),
+    "gap-trigger": RefusedOption(_EXACT),
+    "phi-pattern": RefusedOption("swdual knows no patterns; filter the hits"),
     # Has another way.
-    "ungapped": Refused(
+    "ungapped": RefusedOption(
         "alignments may have gaps; to have none, give gaps a high price: "
         "--gapopen 10000 --stats fit"
     ),
-    "searchsp": Refused("give the size of the database instead: --dbsize RESIDUES"),
-    "html": Refused("a report in HTML is a format: -f html, or -o report.html"),
-    "subject-loc": Refused(
+    "searchsp": RefusedOption("give the size of the database instead: --dbsize RESIDUES"),
+    "html": RefusedOption("a report in HTML is a format: -f html, or -o report.html"),
+    "subject-loc": RefusedOption(
         "whole targets are compared; cut the part out first, from a database of 'swdual makedb': "
         "swdual extract DB --all --range START-STOP"
     ),
-    "max-file-sz": Refused("a database is one file of any size, or --shards N files"),
-    "export-search-strategy": Refused("keep the command in a script instead"),
-    "import-search-strategy": Refused("write the options of that search on the command line"),
-    "best-hit-overhang": Refused("no hit is left out for another; filter the table"),
-    "best-hit-score-edge": Refused("no hit is left out for another; filter the table"),
-    "remote": Refused("the search runs on this machine, or with --cluster on yours"),
-    "info": Refused("'swdual info DB' describes a database"),
-    "tax-info": Refused("swdual extract DB --all -outfmt '%T %S' lists organisms"),
-    "mask-sequence-with": Refused("'swdual mask' writes masked FASTA"),
+    "max-file-sz": RefusedOption("a database is one file of any size, or --shards N files"),
+    "export-search-strategy": RefusedOption("keep the command in a script instead"),
+    "import-search-strategy": RefusedOption("write the options of that search on the command line"),
+    "best-hit-overhang": RefusedOption("no hit is left out for another; filter the table"),
+    "best-hit-score-edge": RefusedOption("no hit is left out for another; filter the table"),
+    "remote": RefusedOption("the search runs on this machine, or with --cluster on yours"),
+    "info": RefusedOption("'swdual info DB' describes a database"),
+    "tax-info": RefusedOption("swdual extract DB --all -outfmt '%T %S' lists organisms"),
+    "mask-sequence-with": RefusedOption("'swdual mask' writes masked FASTA"),
     # Masks.
-    "filtering-db": Refused(_NO_FILTER),
-    "window-masker-db": Refused(_NO_FILTER),
-    "window-masker-taxid": Refused(_NO_FILTER),
-    "mask-data": Refused("intervals are read as text: --mask-file FILE"),
-    "mask-id": Refused(_MASK_NAME),
-    "mask-desc": Refused(_MASK_NAME),
-    "gi-mask": Refused(_MASK_NAME),
-    "gi-mask-name": Refused(_MASK_NAME),
+    "filtering-db": RefusedOption(_NO_FILTER),
+    "window-masker-db": RefusedOption(_NO_FILTER),
+    "window-masker-taxid": RefusedOption(_NO_FILTER),
+    "mask-data": RefusedOption("intervals are read as text: --mask-file FILE"),
+    "mask-id": RefusedOption(_MASK_NAME),
+    "mask-desc": RefusedOption(_MASK_NAME),
+    "gi-mask": RefusedOption(_MASK_NAME),
+    "gi-mask-name": RefusedOption(_MASK_NAME),
     # Chooses part of a database.
-    "gilist": Refused(_WHOLE),
-    "ipglist": Refused(_WHOLE),
-    "negative-gilist": Refused(_WHOLE),
-    "negative-ipglist": Refused(_WHOLE),
-    "entrez-query": Refused(_WHOLE),
-    "max-intron-length": Refused("alignments are linked across at most 40 residues"),
+    "gilist": RefusedOption(_WHOLE),
+    "ipglist": RefusedOption(_WHOLE),
+    "negative-gilist": RefusedOption(_WHOLE),
+    "negative-ipglist": RefusedOption(_WHOLE),
+    "entrez-query": RefusedOption(_WHOLE),
+    "max-intron-length": RefusedOption("alignments are linked across at most 40 residues"),
 }
 """BLAST's options, with dashes for underscores, that no option of swdual's stands for."""
 

@@ -243,7 +243,7 @@ class Files:
             charts.distributions(schedules, path=self.distribution, force=self.force)
 
 
-class Report:
+class ReportFile:
     """The report that the command writes while it simulates, if it is asked for one.
 
     Parameters
@@ -271,7 +271,7 @@ class Report:
                 stream, workload.name, slowdown_bound=bound, max_jobs=max_jobs
             )
 
-    def __enter__(self) -> Report:
+    def __enter__(self) -> ReportFile:
         return self
 
     def __exit__(self, *error: Any) -> None:

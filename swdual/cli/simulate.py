@@ -334,7 +334,7 @@ def command(
         if distribution is not None:
             schedules.append(schedule)
 
-    with _simulated.Report(
+    with _simulated.ReportFile(
         report,
         workload,
         force=force,

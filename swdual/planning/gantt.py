@@ -269,18 +269,18 @@ def draw(panels: Sequence[Panel]) -> matplotlib.figure.Figure:
     ticks = time_ticks(0, horizon)
     charts[-1].set_xticks(ticks.places, ticks.labels)
     charts[-1].set_xlabel(ticks.name)
-    _add_legend(figure, panels)
+    draw_legend(figure, _legend(panels))
     return figure
 
 
-class _Entry(NamedTuple):
+class Entry(NamedTuple):
     """An entry of the legend."""
 
     colours: Sequence[str]
     meaning: str
 
 
-def _legend(panels: Sequence[Panel]) -> list[_Entry]:
+def _legend(panels: Sequence[Panel]) -> list[Entry]:
     """Return the entries of the legend, if the panels name the meaning of colours."""
     numbers = sorted({number for panel in panels for number in np.unique(panel.colour).tolist()})
     shown = [number for number in numbers if number >= 0]
@@ -291,21 +291,20 @@ def _legend(panels: Sequence[Panel]) -> list[_Entry]:
         return []
     if names and len(set(colours)) == len(colours):
         entries = [
-            _Entry([colour], _short(sanitize(names[number])))
+            Entry([colour], _short(sanitize(names[number])))
             for number, colour in zip(shown, colours, strict=True)
         ]
     else:
-        entries = [_Entry(PALETTE[: len(set(colours))], meaning)] if meaning else []
-    lost = [_Entry([VOID], "came to nothing")] if len(shown) < len(numbers) else []
-    return [*entries, *lost, _Entry(["white"], "idle")]
+        entries = [Entry(PALETTE[: len(set(colours))], meaning)] if meaning else []
+    lost = [Entry([VOID], "came to nothing")] if len(shown) < len(numbers) else []
+    return [*entries, *lost, Entry(["white"], "idle")]
 
 
-def _add_legend(figure: Any, panels: Sequence[Panel]) -> None:
-    """Draw the legend below the panels, if there is one."""
+def draw_legend(figure: Any, entries: Sequence[Entry]) -> None:
+    """Draw a legend below the charts of a figure, if it has entries."""
     from matplotlib.legend_handler import HandlerTuple
     from matplotlib.patches import Patch
 
-    entries = _legend(panels)
     if not entries:
         return
     handles = [
@@ -540,7 +539,7 @@ def _svg_axis(left: float, y: float, scale: float, horizon: float) -> Iterator[s
 
 
 def _svg_legend(
-    entries: Sequence[_Entry], left: float, top: float, width: float
+    entries: Sequence[Entry], left: float, top: float, width: float
 ) -> tuple[list[str], float]:
     """Return the elements of the legend, line by line, and their height."""
     parts: list[str] = []

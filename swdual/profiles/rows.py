@@ -28,7 +28,7 @@ _SHOWN = bytearray(PROTEIN.decoding)
 _SHOWN[GAP], _SHOWN[EMPTY] = ord("-"), ord("-")
 
 
-class Traced(Protocol):
+class AlignmentRuns(Protocol):
     """Alignments of a query with some targets; `swdual.alignment.tracebacks.Tracebacks` is one."""
 
     @property
@@ -81,7 +81,7 @@ class QueryHits(Protocol):
         ...
 
     @property
-    def tracebacks(self) -> Traced:
+    def tracebacks(self) -> AlignmentRuns:
         """The alignments."""
         ...
 
@@ -146,7 +146,7 @@ def show_rows(rows: NDArray[np.uint8]) -> Iterator[str]:
 
 
 def place_alignments(
-    length: int, traced: Traced, targets: Sequence[bytes], chosen: NDArray[np.int64]
+    length: int, traced: AlignmentRuns, targets: Sequence[bytes], chosen: NDArray[np.int64]
 ) -> NDArray[np.uint8]:
     """Return the rows of some alignments of a query.
 

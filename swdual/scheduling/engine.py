@@ -32,7 +32,7 @@ from swdual.scheduling.processors import Ranges
 from swdual.scheduling.recorder import ScheduleRecorder
 from swdual.scheduling.reports.explanation import check_explained
 from swdual.scheduling.schedule import Schedule
-from swdual.scheduling.switching import Nodes, OnFirst
+from swdual.scheduling.switching import OnFirst, PoweredNodes
 from swdual.scheduling.workload.source import WorkloadSource, as_workload
 from swdual.scheduling.workload.workload import Workload
 
@@ -96,7 +96,7 @@ def simulate(
         if plugin.traits.malleable or workload.speedup is not None:
             raise _refuse_switching()
         begin = float(workload.submit_time[0]) if len(workload) else 0.0
-        nodes = Nodes(power, platform, begin)
+        nodes = PoweredNodes(power, platform, begin)
         make_engine = partial(SwitchingEngine, nodes=nodes, power=power)
         chooser: Allocator = OnFirst(allocator_plugin.allocator, nodes)
         allocator_plugin = allocator_plugin._replace(allocator=chooser)
@@ -503,7 +503,7 @@ class SwitchingEngine(Engine):
     """
 
     def __init__(
-        self, workload: Workload, *given: Any, nodes: Nodes, power: PowerModel, **traits: Any
+        self, workload: Workload, *given: Any, nodes: PoweredNodes, power: PowerModel, **traits: Any
     ) -> None:
         self._delay = power.max_delay
         longer = replace(workload, requested_time=workload.requested_time + self._delay)

@@ -37,7 +37,7 @@ class OffPeriods:
         return len(self.node)
 
 
-class Nodes:
+class PoweredNodes:
     """The states of all nodes: which are on, and since when others are not.
 
     Nodes whose idle timeout is over are switched off in the order in which it ends, the highest
@@ -159,7 +159,7 @@ class OnFirst:
         The states of the nodes.
     """
 
-    def __init__(self, allocator: Allocator, nodes: Nodes) -> None:
+    def __init__(self, allocator: Allocator, nodes: PoweredNodes) -> None:
         self.FORCED = allocator.FORCED
         self._allocator = allocator
         self._nodes = nodes

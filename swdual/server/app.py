@@ -25,7 +25,7 @@ from swdual.io.output import Output
 from swdual.server import events, metrics
 from swdual.server.description import describe_server
 from swdual.server.guard import Guard
-from swdual.server.jobs import Job, JobQueue
+from swdual.server.jobs import JobQueue, SearchJob
 from swdual.server.media_types import MEDIA_TYPES
 from swdual.server.problems import Problem, Refused, explain
 from swdual.server.requests import SearchRequest, read_request
@@ -211,13 +211,13 @@ class _Site:
         return StreamingResponse(told, media_type=events.MEDIA_TYPE)
 
     async def send_result(self, request: Request) -> Response:
-        def leave(job: Job) -> None:
+        def leave(job: SearchJob) -> None:
             if not job.readers:
                 self._queue.cancel(job, "the client that read the result has gone")
 
         return await self._send(self._find(request), request, leave)
 
-    def _find(self, request: Request) -> Job:
+    def _find(self, request: Request) -> SearchJob:
         return self._queue.find(request.path_params["id"], request.state.client)
 
     async def _read(self, request: Request) -> SearchRequest:
@@ -243,7 +243,9 @@ class _Site:
         accept = request.headers.get("accept", "")
         return await anyio.to_thread.run_sync(read_request, bytes(body), accept)
 
-    async def _send(self, job: Job, request: Request, leave: Callable[[Job], None]) -> Response:
+    async def _send(
+        self, job: SearchJob, request: Request, leave: Callable[[SearchJob], None]
+    ) -> Response:
         """Return the result of a job as a response, which begins before the job ends.
 
         Parameters
@@ -274,7 +276,7 @@ class _Site:
         return _Result(_read(job, job.spool), headers, MEDIA_TYPES[job.format], end)
 
 
-async def _read(job: Job, spool: Spool) -> AsyncGenerator[bytes]:
+async def _read(job: SearchJob, spool: Spool) -> AsyncGenerator[bytes]:
     """Yield the result of a job while it is written.
 
     Raises
@@ -298,7 +300,7 @@ async def _read(job: Job, spool: Spool) -> AsyncGenerator[bytes]:
                 return
 
 
-async def _wait_for_result(job: Job, request: Request, *, whole: bool) -> None:
+async def _wait_for_result(job: SearchJob, request: Request, *, whole: bool) -> None:
     """Wait until a job has ended, or has written something.
 
     Parameters

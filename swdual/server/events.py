@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import Any
 
-from swdual.server.jobs import Job
+from swdual.server.jobs import SearchJob
 from swdual.server.limits import QUIET_SECONDS
 
 MEDIA_TYPE = "text/event-stream"
@@ -18,7 +18,7 @@ MIN_SECONDS = 0.2
 
 
 async def tell_progress(
-    job: Job, describe: Callable[[Job], dict[str, Any]]
+    job: SearchJob, describe: Callable[[SearchJob], dict[str, Any]]
 ) -> AsyncIterator[bytes]:
     """Yield an event with the state of a job whenever it changes; the last one tells its end.
 

@@ -57,7 +57,7 @@ class _Stopped(Exception):
         self.problem = problem
 
 
-class Job:
+class SearchJob:
     """A search that a client asked for.
 
     Parameters
@@ -274,7 +274,7 @@ class Job:
 class _Stream:
     """What a format writes to: the spool, as long as it is not too large."""
 
-    def __init__(self, job: Job, spool: Spool) -> None:
+    def __init__(self, job: SearchJob, spool: Spool) -> None:
         self._job = job
         self._spool = spool
 
@@ -317,12 +317,12 @@ class JobQueue:
         self._at_once = at_once
         self._options = options
         self._folder = folder
-        self._jobs: dict[str, Job] = {}  # in the order of their submission
-        self._queued: deque[Job] = deque()
-        self._running: set[Job] = set()
-        self._read: set[Job] = set()  # whose results are being read, also forgotten ones
+        self._jobs: dict[str, SearchJob] = {}  # in the order of their submission
+        self._queued: deque[SearchJob] = deque()
+        self._running: set[SearchJob] = set()
+        self._read: set[SearchJob] = set()  # whose results are being read, also forgotten ones
         self._tasks: set[asyncio.Task[None]] = set()
-        self._threads: dict[int, Job] = {}
+        self._threads: dict[int, SearchJob] = {}
         self._scorers = KeptScorers()
         self._executor = ThreadPoolExecutor(at_once, thread_name_prefix="swdual job")
         self._stopping = False
@@ -347,7 +347,7 @@ class JobQueue:
         """Number of requests that read results."""
         return sum(job.readers for job in self._read)
 
-    def find(self, identifier: str, client: str) -> Job:
+    def find(self, identifier: str, client: str) -> SearchJob:
         """Return a job of a client.
 
         Raises
@@ -361,12 +361,12 @@ class JobQueue:
             raise Refused(404, "there is no such job of yours; finished jobs are kept for a while")
         return job
 
-    def describe(self, job: Job) -> dict[str, Any]:
+    def describe(self, job: SearchJob) -> dict[str, Any]:
         """Return the state of a job, with its position in the queue (from 1)."""
         waits = job.state == QUEUED and job in self._queued
         return job.describe(self._queued.index(job) + 1 if waits else None)
 
-    def submit(self, request: SearchRequest, client: str) -> Job:
+    def submit(self, request: SearchRequest, client: str) -> SearchJob:
         """Return a new job, which waits for its turn.
 
         Raises
@@ -395,14 +395,14 @@ class JobQueue:
                 f"{len(self._queued)} jobs wait already; send the search again later",
                 Retry_After="10",
             )
-        job = Job(request, client, self.limits, self._folder)
+        job = SearchJob(request, client, self.limits, self._folder)
         self._jobs[job.id] = job
         self._queued.append(job)
         self._start_next()
         self.forget_old()
         return job
 
-    def cancel(self, job: Job, why: str = "the job was cancelled") -> None:
+    def cancel(self, job: SearchJob, why: str = "the job was cancelled") -> None:
         """Stop a job; one that has ended stays as it is."""
         if job.has_ended:
             return
@@ -414,7 +414,7 @@ class JobQueue:
             job.end(CANCELLED, problem)
             self.ended[CANCELLED] += 1
 
-    def forget(self, job: Job) -> None:
+    def forget(self, job: SearchJob) -> None:
         """Cancel a job, and free its result as soon as nobody reads it."""
         self.cancel(job)
         self._jobs.pop(job.id, None)
@@ -423,12 +423,12 @@ class JobQueue:
             if job.spool is not None:
                 job.spool.drop()
 
-    def begin_reading(self, job: Job) -> None:
+    def begin_reading(self, job: SearchJob) -> None:
         """Note that a client reads the result of a job."""
         job.readers += 1
         self._read.add(job)
 
-    def end_reading(self, job: Job) -> None:
+    def end_reading(self, job: SearchJob) -> None:
         """Note that it does so no longer."""
         job.readers -= 1
         if not job.readers:
@@ -494,7 +494,7 @@ class JobQueue:
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _run(self, job: Job) -> None:
+    async def _run(self, job: SearchJob) -> None:
         loop = asyncio.get_running_loop()
         state, problem = await loop.run_in_executor(self._executor, self._run_in_thread, job)
         self._running.discard(job)
@@ -507,7 +507,7 @@ class JobQueue:
             self.forget(job)
         self._start_next()
 
-    def _run_in_thread(self, job: Job) -> tuple[str, Problem | None]:
+    def _run_in_thread(self, job: SearchJob) -> tuple[str, Problem | None]:
         self._threads[threading.get_ident()] = job
         try:
             return job.run(self.databases[job.database], self._options, self._scorers)

@@ -10,7 +10,7 @@ from support.servers import SECONDS
 
 from swdual.server.app import _wait_for_result
 from swdual.server.events import tell_progress
-from swdual.server.jobs import FAILED, Job
+from swdual.server.jobs import FAILED, SearchJob
 from swdual.server.limits import Limits
 from swdual.server.problems import Problem
 from swdual.server.requests import read_request
@@ -29,7 +29,7 @@ def in_a_loop(tmp_path):
 
     async def limited(function):
         body = {"database": "t.db", "queries": ">q\nMKV\n"}
-        job = Job(read_request(json.dumps(body).encode()), "", Limits(), tmp_path)
+        job = SearchJob(read_request(json.dumps(body).encode()), "", Limits(), tmp_path)
         job.begin()
         async with asyncio.timeout(SECONDS):
             return await function(job)
@@ -42,7 +42,7 @@ def test_the_end_is_told_though_it_comes_while_an_event_is_sent(in_a_loop, monke
     monkeypatch.setattr("swdual.server.events.QUIET_SECONDS", 2 * SECONDS)
 
     async def follow(job):
-        events = tell_progress(job, Job.describe)
+        events = tell_progress(job, SearchJob.describe)
         first = await anext(events)
         job.end(FAILED, Problem(500, "internal error"))
         return first, await anext(events)

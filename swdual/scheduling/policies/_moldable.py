@@ -38,7 +38,7 @@ class JobSize(NamedTuple):
     requested_time: float
 
 
-class Sizes(NamedTuple):
+class UsefulSizes(NamedTuple):
     """The useful sizes of a job, from the smallest on: each is faster than all before.
 
     Parameters
@@ -63,7 +63,7 @@ class Sizes(NamedTuple):
         return float(self.processors[0] * self.requested_times[0])
 
 
-def list_sizes(workload: Workload, job: Job, max_processors: int) -> Sizes:
+def list_sizes(workload: Workload, job: Job, max_processors: int) -> UsefulSizes:
     """Return the sizes of a job up to a number of processors; of a rigid job, its own.
 
     Parameters
@@ -74,12 +74,12 @@ def list_sizes(workload: Workload, job: Job, max_processors: int) -> Sizes:
         One of them, and the largest size.
     """
     if workload.speedup is None:
-        return Sizes(np.array([job.processors]), np.array([job.requested_time]))
+        return UsefulSizes(np.array([job.processors]), np.array([job.requested_time]))
     run_times = workload.speedup.run_times(job.index, max_processors)
     ratios = run_times / workload.speedup.run_time(job.index, job.processors)
     fastest = np.minimum.accumulate(ratios)
     faster = np.flatnonzero(ratios < np.append(np.inf, fastest[:-1]))
-    return Sizes(faster + 1, job.requested_time * ratios[faster])
+    return UsefulSizes(faster + 1, job.requested_time * ratios[faster])
 
 
 class Choice(Protocol):
@@ -285,7 +285,7 @@ class Shares:
         self._processors = processors
         self._weight = WEIGHTS[weight] if isinstance(weight, str) else weight
         self._weights: dict[int, float] = {}
-        self._sizes: dict[int, Sizes] = {}
+        self._sizes: dict[int, UsefulSizes] = {}
         self._total = 0.0
 
     def settle(self, view: View) -> None:

@@ -22,7 +22,13 @@ from swdual.runtime.jit import kernel
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.policies._moldable import BACKFILLING, JobSize, Moldable, Sizes, list_sizes
+from swdual.scheduling.policies._moldable import (
+    BACKFILLING,
+    JobSize,
+    Moldable,
+    UsefulSizes,
+    list_sizes,
+)
 from swdual.scheduling.policy import Option, View
 
 OPTIONS = {
@@ -120,7 +126,7 @@ class _Budget:
         self._limit = limit
         self._extra = extra
         self._at_starts = at_starts
-        self._known: dict[int, Sizes] = {}
+        self._known: dict[int, UsefulSizes] = {}
         self._chosen: dict[int, JobSize] = {}
         self._changed = False
 
@@ -147,7 +153,7 @@ class _Budget:
         """Sizes change with the queue."""
         return False
 
-    def _sizes(self, view: View, job: Job) -> Sizes:
+    def _sizes(self, view: View, job: Job) -> UsefulSizes:
         sizes = self._known.get(job.index)
         if sizes is None:
             sizes = self._known[job.index] = list_sizes(view.workload, job, self._processors)
@@ -175,7 +181,7 @@ class _Budget:
             )
 
 
-def allocate(sizes: Sequence[Sizes], budget: int, limit: int) -> NDArray[np.int64]:
+def allocate(sizes: Sequence[UsefulSizes], budget: int, limit: int) -> NDArray[np.int64]:
     """Return which of its sizes each job gets, by algorithm 1.
 
     Parameters

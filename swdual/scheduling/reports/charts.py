@@ -16,7 +16,14 @@ from swdual import registry
 from swdual.errors import InputError
 from swdual.io.file_kind import DRAWING
 from swdual.io.output import replace_file
-from swdual.planning.gantt import LINE, PALETTE, draw_or_save, encode_figure
+from swdual.planning.gantt import (
+    LINE,
+    PALETTE,
+    Entry,
+    draw_legend,
+    draw_or_save,
+    encode_figure,
+)
 from swdual.planning.time_axis import DAY, HOUR, MINUTE, time_ticks
 from swdual.scheduling import metrics
 from swdual.scheduling.energy import processor_states
@@ -198,7 +205,8 @@ def _gantt(schedule: ScheduleData, *, linked: bool) -> matplotlib.figure.Figure:
     chart.yaxis.set_major_formatter("{x:,.15g}")
     chart.set_ylabel("processors")
     chart.set_title(label(schedule), loc="left", fontsize="medium", parse_math=False)
-    _gantt_legend(figure)
+    several = "jobs: a colour each, to tell neighbours apart"
+    draw_legend(figure, [Entry(PALETTE, several), Entry(["white"], "idle")])
     return figure
 
 
@@ -221,22 +229,6 @@ def _choose_numbered(
 def _is_dark(colour: str) -> bool:
     red, green, blue = (int(colour[k : k + 2], 16) for k in (1, 3, 5))
     return 0.299 * red + 0.587 * green + 0.114 * blue < 140
-
-
-def _gantt_legend(figure: Any) -> None:
-    from matplotlib.legend_handler import HandlerTuple
-    from matplotlib.patches import Patch
-
-    figure.legend(
-        [tuple(Patch(color=colour) for colour in PALETTE), Patch(facecolor="w", edgecolor=LINE)],
-        ["jobs: a colour each, to tell neighbours apart", "idle"],
-        loc="outside lower left",
-        ncols=2,
-        frameon=False,
-        fontsize="small",
-        handlelength=4,
-        handler_map={tuple: HandlerTuple(ndivide=None, pad=0)},
-    )
 
 
 def rectangles(schedule: ScheduleData) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
