@@ -148,6 +148,7 @@ class _OneReservation(ABC):
     ) -> None:
         self._order = order
         self._backfill_order = backfill_order
+        self._orders = {each for each in (order, backfill_order) if each is not None}
         self._promises = promises
         self._expected: dict[int, float] | None = None  # seconds by index; None: as requested
         self._latest_ends = LatestEnds()
@@ -155,9 +156,8 @@ class _OneReservation(ABC):
 
     def decide(self, view: View) -> Iterator[Start]:
         """Yield the jobs that start now."""
-        for order in {self._order, self._backfill_order}:  # which may be the same
-            if order is not None:
-                order.update(view)
+        for order in self._orders:
+            order.update(view)
         self._update_jobs(view)
         head = yield from self._start_heads(view)
         if head is None:
@@ -165,9 +165,9 @@ class _OneReservation(ABC):
         shadow, extra = self._latest_ends.find_shadow_time(head.processors, view.free_count)
         if self._promises:
             view.promise(head, shadow)
-        view.note(
-            head, f"head of the queue: {reason_to_wait(view, head)}; reserved at {seconds(shadow)}"
-        )
+        if view.watching:
+            why = f"head of the queue: {reason_to_wait(view, head)}"
+            view.note(head, f"{why}; reserved at {seconds(shadow)}")
         # Where nothing ended, none started before the head, it is the same, and all are expected to
         # run as before, what waited before finds no more room now than it did then.
         same = not view.ended and head is self._head
