@@ -305,7 +305,7 @@ def board_of(count=24, workers=3, gpus=0):
     names = ["cpu"] * (workers - gpus) + ["gpu"] * gpus
     seconds = np.ones((workers, count))
     plan = plan_instance(partition.instance_of(seconds, names), "dual")
-    found = partition.Partition([], [], np.ones(count, np.int64), seconds, 0 * seconds, plan, 0.0)
+    found = partition.Partition([], np.ones(count, np.int64), plan, 0.0, [], seconds, 0 * seconds)
     tasks = [
         Task(0, str(k), Range(0, k, k + 1, 9, 9), None, 1, seconds[:, k]) for k in range(count)
     ]
@@ -420,7 +420,7 @@ def test_workers_that_can_do_nothing_are_planned_nothing(clock):
     found, _, _ = board_of(workers=4, gpus=2)
     found.seconds[2:] = np.inf
     plan = plan_instance(partition.instance_of(found.seconds, found.plan.kinds), "cpu_only")
-    found = partition.Partition([], [], found.cells, found.seconds, found.overhead, plan, 0.0)
+    found = partition.Partition([], found.cells, plan, 0.0, [], found.seconds, found.overhead)
     tasks = [
         Task(0, str(k), Range(0, k, k + 1, 9, 9), None, 1, found.seconds[:, k])
         for k in range(len(found.cells))
