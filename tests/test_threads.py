@@ -12,6 +12,7 @@ from swdual.api import search
 from swdual.database.build import build
 from swdual.database.database import Database
 from swdual.database.makedb import makedb
+from swdual.database.source import TypedBatches
 from swdual.errors import InputError
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
@@ -46,7 +47,7 @@ def proteins(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch, path.open("wb") as stream:
         patch.setattr("swdual.database.build.BLOCK_BYTES", 4096)
         found = batch_of(records(PROTEIN, 20, 200, 1))
-        build([found], stream, PROTEIN, title="p", scratch=None)
+        build(TypedBatches([found], PROTEIN, "p"), stream, scratch=None)
     with Database.open(path) as database:
         yield database
 

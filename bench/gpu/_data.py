@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from swdual import Database, ScoringScheme
 from swdual.backends import simd
 from swdual.database.build import build
+from swdual.database.source import TypedBatches
 from swdual.sequences import matrices, synthesis
 from swdual.sequences.alphabet import ALIGNMENT, PAD, PROTEIN
 from swdual.sequences.sequence import Batch, Sequence, batch_of
@@ -155,7 +156,8 @@ def database_of(parts: Iterable[Proteins]) -> Database:
 def write_database(parts: Iterable[Proteins], path: Path) -> None:
     """Write a database."""
     with path.open("w+b") as stream:
-        build(batches(parts), stream, PROTEIN, title="synthetic", scratch=path.parent)
+        records = TypedBatches(batches(parts), PROTEIN, "synthetic")
+        build(records, stream, scratch=path.parent)
 
 
 def write_fasta(parts: Iterable[Proteins], path: Path) -> None:

@@ -11,7 +11,15 @@ from typing import Any, ClassVar
 import click
 from click.types import OptionHelpExtra
 
-from swdual.cli._blast import ANSWERS, FRACTIONS, HITS_SHOWN, TRUTHS, Accepted, Switch
+from swdual.cli._blast import (
+    ANSWERS,
+    FRACTIONS,
+    HITS_SHOWN,
+    TRUTHS,
+    Accepted,
+    RefusedOption,
+    Switch,
+)
 from swdual.cli._complete import complete_names
 from swdual.cli._size import Size
 from swdual.errors import SwdualError
@@ -242,9 +250,7 @@ class Command(click.Command):
             name = match[1].replace("_", "-") if match else ""
             if not match or f"-{name}" in known:
                 yield word
-                continue
-            answer = ANSWERS.get(name)
-            if name == "help":
+            elif name == "help":
                 yield "--help"
             elif name == "version":
                 from swdual.version import __version__
@@ -260,20 +266,8 @@ class Command(click.Command):
                         "alignment; choose their number with -max_target_seqs."
                     )
                 yield f"--max-target-seqs={value}"
-            elif isinstance(answer, Switch):
-                value = next(left, "") if match[2] is None else match[2]
-                if value not in TRUTHS:
-                    ctx.fail(f"-{match[1]} {value}: the value is true or false.")
-                if TRUTHS[value]:
-                    yield answer.flag
-            elif isinstance(answer, Accepted):
-                if answer.values:
-                    value = next(left, "") if match[2] is None else match[2]
-                    if value not in answer.values:
-                        remedy = f" ({answer.remedy})" if answer.remedy else ""
-                        ctx.fail(f"-{match[1]} {value} is not supported: {answer.fact}{remedy}.")
-            elif answer is not None:
-                ctx.fail(f"-{match[1]} is not supported: {answer.reason}.")
+            elif name in ANSWERS:
+                yield from _answer(ctx, match, ANSWERS[name], left)
             else:
                 near = nearest(name, [each.lstrip("-") for each in known])
                 meant = [each for each in known if each.lstrip("-") == near]
@@ -298,6 +292,39 @@ class Command(click.Command):
                 if said.replace("_", "-") in of:
                     written[of[said.replace("_", "-")]] = said
         return written
+
+
+def _answer(
+    ctx: click.Context,
+    option: re.Match[str],
+    answer: Accepted | Switch | RefusedOption,
+    left: Iterator[str],
+) -> Iterator[str]:
+    """Yield the flag that an option of BLAST stands for, if it changes anything.
+
+    Parameters
+    ----------
+    ctx
+        The context, which fails if the option is not supported.
+    option, answer
+        The option, its name and value as the user wrote them, and what it is answered with.
+    left
+        The words behind it, of which the first is its value if it has none with it.
+    """
+    name = f"-{option[1]}"
+    if isinstance(answer, RefusedOption):
+        ctx.fail(f"{name} is not supported: {answer.reason}.")
+    if isinstance(answer, Accepted) and not answer.values:
+        return
+    value = next(left, "") if option[2] is None else option[2]
+    if isinstance(answer, Switch):
+        if value not in TRUTHS:
+            ctx.fail(f"{name} {value}: the value is true or false.")
+        if TRUTHS[value]:
+            yield answer.flag
+    elif value not in answer.values:
+        remedy = f" ({answer.remedy})" if answer.remedy else ""
+        ctx.fail(f"{name} {value} is not supported: {answer.fact}{remedy}.")
 
 
 def _spell(names: Sequence[str], written: str) -> str:

@@ -1,29 +1,38 @@
-"""What `swdual simulate` is asked to simulate, the files that it writes, and its JSON."""
+"""What `swdual simulate` is asked to simulate, the files that it writes, and what it prints."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from swdual.cli._replayed import TracePart
+from swdual.cli._replayed import Replay, ReplayOptions, TracePart
 from swdual.errors import OutputError
 from swdual.io.endings import check_csv
 from swdual.io.file_kind import DRAWING, PAGE, TABLE
 from swdual.io.output import check_target, replace_file
 from swdual.planning.gantt import check_path
 from swdual.scheduling import campaign, plugins
-from swdual.scheduling.campaign import ALL, Campaign, Combination, Outcome, PolicyChoice
+from swdual.scheduling.campaign import (
+    ALL,
+    Campaign,
+    CampaignOptions,
+    Combination,
+    Outcome,
+    PolicyChoice,
+)
+from swdual.scheduling.metrics import Metric, metrics
 from swdual.scheduling.penalty import Penalty
-from swdual.scheduling.platform import Platform
 from swdual.scheduling.reports import charts, jobs_table, page
-from swdual.scheduling.reports.comparison import Comparison
+from swdual.scheduling.reports.comparison import SHOWN, Comparison, check_shown
+from swdual.scheduling.reports.summary import headline, summary
 from swdual.scheduling.schedule import Schedule
+from swdual.text.messages import sanitize
 
 if TYPE_CHECKING:
     from swdual.scheduling.workload.workload import Workload
@@ -111,27 +120,105 @@ def fill_name(name: str, combination: Combination) -> str:
     return name.replace("{allocator}", combination.placed_by)
 
 
+class Measures(NamedTuple):
+    """What is measured of each schedule.
+
+    Parameters
+    ----------
+    chosen
+        Names of the metrics that the user wants to see; empty: the usual ones.
+    metrics
+        All metrics by name.
+    slowdown_bound
+        Seconds that a job counts at least in the bounded slowdown.
+    """
+
+    chosen: list[str]
+    metrics: Mapping[str, Metric]
+    slowdown_bound: float
+
+    @classmethod
+    def parse(cls, texts: Sequence[str], slowdown_bound: float) -> Measures:
+        """Return what the command's options ask for.
+
+        Parameters
+        ----------
+        texts
+            The values of --metric.
+        slowdown_bound
+            The value of --slowdown-bound.
+
+        Raises
+        ------
+        InputError
+            If there is no such metric.
+        """
+        chosen = [name.strip() for text in texts for name in text.split(",")]
+        measured = metrics(slowdown_bound)
+        check_shown(chosen, measured)
+        return cls(chosen, measured, slowdown_bound)
+
+    def list_shown(self, *, with_energy: bool) -> Sequence[str]:
+        """Return the names of the metrics that a comparison shows."""
+        return self.chosen or ((*SHOWN, "energy") if with_energy else SHOWN)
+
+
+def find_remedies(jobs: ReplayOptions) -> dict[str, str]:
+    """Return the options that make the jobs another kind than they are, by kind."""
+    kind = "offline" if jobs.offline and jobs.kind == "rigid" else jobs.kind
+    return {other: remedy for other, remedy in REMEDIES.items() if other != kind}
+
+
 @dataclass(frozen=True)
 class Files:
     """The files that the command writes.
 
     Parameters
     ----------
-    jobs, gantt, usage
+    jobs_out, gantt, usage
         A file each schedule: {policy} and {allocator} in the name are filled in.
-    distribution, comparison, report
+    distribution, comparison_out, report
         A file for all.
+    report_jobs
+        Jobs of a schedule that the report holds, at most; None: as many as the page takes.
     force
         Replace files that exist.
     """
 
-    comparison: str | None
-    jobs: str | None
+    comparison_out: str | None
+    jobs_out: str | None
     gantt: str | None
     usage: str | None
     distribution: str | None
     report: str | None
+    report_jobs: int | None
     force: bool
+
+    @property
+    def on_stdout(self) -> list[str]:
+        """The options whose tables go to standard output."""
+        tables = {"--jobs-out": self.jobs_out, "--comparison-out": self.comparison_out}
+        return [option for option, path in tables.items() if path in STDOUT]
+
+    def check_stdout(self, *, alone: bool) -> None:
+        """Check that standard output holds one table at most, and nothing else beside it.
+
+        Parameters
+        ----------
+        alone
+            Whether nothing but tables is asked for.
+
+        Raises
+        ------
+        click.UsageError
+            If it would hold more.
+        """
+        tables = self.on_stdout
+        if tables and (not alone or len(tables) > 1):
+            raise click.UsageError(
+                f"{' and '.join(f'{option} -' for option in tables)}: standard output holds one "
+                "table, without --json and --explain."
+            )
 
     def check(self, campaign: Campaign, inputs: Sequence[str]) -> None:
         """Check that all files can be written, before the work.
@@ -153,7 +240,7 @@ class Files:
         for name in (self.gantt, self.usage, self.distribution):
             if name is not None:
                 check_path(name)
-        for name in (self.comparison, self.jobs):
+        for name in (self.comparison_out, self.jobs_out):
             if name is not None:
                 check_csv(name)
         if self.report is not None:
@@ -162,12 +249,12 @@ class Files:
             (name, kind)
             for name, kind in (
                 (self.distribution, DRAWING),
-                (self.comparison, TABLE),
+                (self.comparison_out, TABLE),
                 (self.report, PAGE),
             )
             if name is not None and name not in STDOUT
         ]
-        for name, kind in ((self.jobs, TABLE), (self.gantt, DRAWING), (self.usage, DRAWING)):
+        for name, kind in ((self.jobs_out, TABLE), (self.gantt, DRAWING), (self.usage, DRAWING)):
             if name is None:
                 continue
             filled = {fill_name(name, each) for each in campaign.combinations}
@@ -220,7 +307,7 @@ class Files:
             If a file cannot be written.
         """
         for name, write in (
-            (self.jobs, jobs_table.write),
+            (self.jobs_out, jobs_table.write),
             (self.gantt, charts.gantt),
             (self.usage, charts.usage),
         ):
@@ -237,53 +324,63 @@ class Files:
         schedules
             The schedules, if their distributions are to be drawn.
         """
-        if self.comparison is not None:
-            comparison.write_csv(self.comparison, force=self.force)
+        if self.comparison_out is not None:
+            comparison.write_csv(self.comparison_out, force=self.force)
         if self.distribution is not None:
             charts.distributions(schedules, path=self.distribution, force=self.force)
 
 
-class ReportFile:
-    """The report that the command writes while it simulates, if it is asked for one.
+class Writer:
+    """Writes the schedules of a campaign while they are made: those of the first workload.
 
     Parameters
     ----------
-    path
-        The file; None: there is none.
+    files
+        The files; the report is open until the block ends.
+    campaign
+        What is simulated.
     workload
         The jobs.
-    force
-        Replace a file that exists.
-    bound
-        Seconds that a job counts at least in the bounded slowdown.
-    max_jobs
-        Jobs of a schedule that the report holds, at most.
+    slowdown_bound
+        Seconds that a job counts at least in the bounded slowdown of the report.
     """
 
     def __init__(
-        self, path: str | None, workload: Workload, *, force: bool, bound: float, max_jobs: int
+        self, files: Files, campaign: Campaign, workload: Workload, slowdown_bound: float
     ) -> None:
-        self._files = ExitStack()
-        self._writer: page.ReportWriter | None = None
-        if path is not None:
-            stream = self._files.enter_context(replace_file(path, PAGE, force=force))
-            self._writer = page.ReportWriter(
-                stream, workload.name, slowdown_bound=bound, max_jobs=max_jobs
+        self._files = files
+        self._open = ExitStack()
+        self._report: page.ReportWriter | None = None
+        self._written: set[str] = set()
+        self._schedules: list[Schedule] = []
+        if files.report is not None:
+            stream = self._open.enter_context(replace_file(files.report, PAGE, force=files.force))
+            self._report = page.ReportWriter(
+                stream,
+                workload.name,
+                slowdown_bound=slowdown_bound,
+                max_jobs=files.report_jobs or page.default_max_jobs(len(campaign)),
             )
 
-    def __enter__(self) -> ReportFile:
+    def __enter__(self) -> Writer:
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self._files.__exit__(*error)
+        self._open.__exit__(*error)
 
-    def add(self, schedule: Schedule) -> None:
-        """Write a schedule."""
-        if self._writer is not None:
-            self._writer.add(schedule)
+    def add(self, combination: Combination, schedule: Schedule) -> None:
+        """Write a schedule, unless one of its combination was written."""
+        if str(combination) in self._written:
+            return
+        self._written.add(str(combination))
+        self._files.write_schedule(combination, schedule)
+        if self._report is not None:
+            self._report.add(schedule)
+        if self._files.distribution is not None:
+            self._schedules.append(schedule)
 
     def finish(self, outcome: Outcome, part: TracePart) -> None:
-        """Write what tells of all schedules.
+        """Write what the report tells of all schedules.
 
         Parameters
         ----------
@@ -292,45 +389,104 @@ class ReportFile:
         part
             Which jobs of the trace were simulated.
         """
-        if self._writer is None:
+        if self._report is None:
             return
         facts: dict[str, object] = {
             "Command": shlex.join(click.get_current_context().meta["command"])
         }
         if part.lines():
             facts["Part of the trace"] = "; ".join(part.lines())
-        self._writer.finish(outcome.comparison, facts, outcome.summarize_refusals())
+        self._report.finish(outcome.comparison, facts, outcome.summarize_refusals())
+
+    def write_comparison(self, comparison: Comparison) -> None:
+        """Write the files of all schedules, once the report is complete."""
+        self._files.write_comparison(comparison, self._schedules)
 
 
-def to_dict(
-    outcome: Outcome,
-    workload: Workload,
-    platform: Platform,
-    penalty: Penalty | None,
-    part: TracePart,
-) -> dict[str, Any]:
+def run(
+    campaign: Campaign, replay: Replay, settings: CampaignOptions, files: Files, measures: Measures
+) -> Outcome:
+    """Simulate a campaign and write its files; return the means over several workloads.
+
+    Parameters
+    ----------
+    campaign, replay, settings
+        What is simulated with which jobs, and how.
+    files
+        What is written.
+    measures
+        What is measured.
+
+    Raises
+    ------
+    InputError
+        As for `Campaign.run`.
+    OutputError
+        If a file cannot be written.
+    """
+    with Writer(files, campaign, replay.workload, measures.slowdown_bound) as writer:
+        settings = replace(settings, on_schedule=writer.add)
+        outcome = campaign.run(replay.workloads, replay.platform, settings)
+        comparison = outcome.comparison
+        if replay.part.resamples is not None:
+            outcome = outcome._replace(comparison=comparison.average())
+        writer.finish(outcome, replay.part)
+    writer.write_comparison(comparison)
+    return outcome
+
+
+def to_lines(outcome: Outcome, replay: Replay, measures: Measures, *, one: bool) -> Iterator[str]:
+    """Yield the lines that tell all results.
+
+    Parameters
+    ----------
+    outcome
+        What came of the simulations.
+    replay
+        The jobs that were simulated.
+    measures
+        What was measured.
+    one
+        Whether there was one policy with one allocator: then there is a summary and no table.
+    """
+    yield headline(replay.workload, replay.platform)
+    yield from map(sanitize, replay.part.lines())
+    table, resampled = outcome.comparison, replay.part.resamples is not None
+    if one and not resampled:
+        lines = [*summary(table.rows[0], table.metrics, measures.chosen)]
+    else:
+        lines = table.lines()
+    if len(table.rows) > 1 and resampled:
+        lines += ["", f"differences from {table.labels()[0]} with the same workload"]
+        lines += table.differences().lines()
+    yield from map(sanitize, lines)
+    yield from map(sanitize, outcome.summarize_refusals())
+    for who, explanation in outcome.explanations.items():
+        yield "" if one else f"\n{sanitize(who)}"
+        yield from explanation
+
+
+def to_dict(outcome: Outcome, replay: Replay, penalty: Penalty | None) -> dict[str, Any]:
     """Return all results as plain values, for JSON.
 
     Parameters
     ----------
     outcome
         What came of the simulations.
-    workload, platform, penalty
+    replay, penalty
         What was simulated.
-    part
-        Which jobs of the trace these are.
     """
-    report = workload.report
+    workload, report = replay.workload, replay.workload.report
     facts: dict[str, Any] = {
         "trace": workload.name,
         "jobs": len(workload),
-        "part": part.to_dict(),
-        "platform": asdict(platform),
+        "part": replay.part.to_dict(),
+        "platform": asdict(replay.platform),
         "penalty": None if penalty is None else str(penalty),
         "repairs": None if report is None else report.to_dict(),
     }
     rows = _to_dicts(outcome.comparison)
-    if part.resamples is not None:
+    if replay.part.resamples is not None:
         facts["differences"] = _to_dicts(outcome.comparison.differences())
     if outcome.explanations:
         facts["explanations"] = outcome.explanations

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from swdual.cli import logging_options
 from swdual.cli._complete import complete_names
 from swdual.cli._options import Command, Count, OutputPath, Real, named_inputs, option
-from swdual.text.messages import sanitize
-
-if TYPE_CHECKING:
-    from swdual.scheduling.campaign import Combination
-    from swdual.scheduling.schedule import Schedule
 
 logger = logging.getLogger("swdual")
 
@@ -276,14 +271,6 @@ def command(
     slowdown_bound: float,
     as_json: bool,
     explain: tuple[int, ...],
-    report: str | None,
-    report_jobs: int | None,
-    jobs_out: str | None,
-    comparison_out: str | None,
-    gantt: str | None,
-    usage: str | None,
-    distribution: str | None,
-    force: bool,
     progress: bool,
     **chosen: Any,
 ) -> None:
@@ -293,95 +280,37 @@ def command(
     requested times, not run times; a job is killed when its requested time is over. All times are
     in seconds of the trace.
     """
-    tables = {"--jobs-out": jobs_out, "--comparison-out": comparison_out}
-    alone = [name for name, path in tables.items() if path in ("-", "/dev/stdout")]
-    if alone and (as_json or explain or len(alone) > 1):
-        raise click.UsageError(
-            f"{' and '.join(f'{name} -' for name in alone)}: standard output holds one table, "
-            "without --json and --explain."
-        )
     from swdual.cli import _simulated
     from swdual.cli._replayed import ReplayOptions, load
     from swdual.scheduling import penalty as penalties
     from swdual.scheduling import power as powers
     from swdual.scheduling.campaign import CampaignOptions
-    from swdual.scheduling.metrics import metrics
-    from swdual.scheduling.reports.comparison import SHOWN, check_shown
-    from swdual.scheduling.reports.page import default_max_jobs
-    from swdual.scheduling.reports.summary import headline, summary
 
-    kind = "offline" if chosen["offline"] and chosen["kind"] == "rigid" else chosen["kind"]
+    files = _simulated.Files(**{name: chosen.pop(name) for name in GROUPS["Files"].split()})
+    files.check_stdout(alone=not as_json and not explain)
     campaign = _simulated.combine(policies, allocators, options, reserve_depth)
     cost = None if penalty is None else penalties.parse(penalty)
     power_model = powers.parse(",".join(power)) if power else None
-    files = _simulated.Files(comparison_out, jobs_out, gantt, usage, distribution, report, force)
     files.check(campaign, named_inputs())
-    columns = [name.strip() for names in shown for name in names.split(",")]
-    measured = metrics(slowdown_bound)
-    check_shown(columns, measured)
-    workload, workloads, platform, part = load(trace, ReplayOptions(**chosen))
-    for line in str(workload.report).splitlines():
+    measures = _simulated.Measures.parse(shown, slowdown_bound)
+    jobs = ReplayOptions(**chosen)
+    replay = load(trace, jobs)
+    for line in str(replay.workload.report).splitlines():
         logger.info("%s", line)
-    schedules: list[Schedule] = []
-    written: set[str] = set()
-
-    def write_schedule(combination: Combination, schedule: Schedule) -> None:
-        if str(combination) in written:
-            return
-        written.add(str(combination))
-        files.write_schedule(combination, schedule)
-        page.add(schedule)
-        if distribution is not None:
-            schedules.append(schedule)
-
-    with _simulated.ReportFile(
-        report,
-        workload,
-        force=force,
-        bound=slowdown_bound,
-        max_jobs=report_jobs or default_max_jobs(len(campaign)),
-    ) as page:
-        outcome = campaign.run(
-            workloads,
-            platform,
-            CampaignOptions(
-                penalty=cost,
-                power=power_model,
-                shown=columns or (SHOWN if power_model is None else (*SHOWN, "energy")),
-                metrics=measured,
-                explain=explain,
-                remedies={key: way for key, way in _simulated.REMEDIES.items() if key != kind},
-                on_schedule=write_schedule,
-                progress=progress,
-            ),
-        )
-        measured_rows = outcome.comparison
-        if part.resamples is not None:
-            outcome = outcome._replace(comparison=measured_rows.average())
-        page.finish(outcome, part)
-    files.write_comparison(measured_rows, schedules)
-    if alone:
+    settings = CampaignOptions(
+        penalty=cost,
+        power=power_model,
+        shown=measures.list_shown(with_energy=power_model is not None),
+        metrics=measures.metrics,
+        explain=explain,
+        remedies=_simulated.find_remedies(jobs),
+        progress=progress,
+    )
+    outcome = _simulated.run(campaign, replay, settings, files, measures)
+    if files.on_stdout:
         return
     if as_json:
-        click.echo(json.dumps(_simulated.to_dict(outcome, workload, platform, cost, part)))
+        click.echo(json.dumps(_simulated.to_dict(outcome, replay, cost)))
         return
-    click.echo(headline(workload, platform))
-    for line in part.lines():
-        click.echo(sanitize(line))
-    one = len(campaign) == 1
-    table = outcome.comparison
-    if one and part.resamples is None:
-        lines = [*summary(table.rows[0], table.metrics, columns)]
-    else:
-        lines = table.lines()
-    if len(table.rows) > 1 and part.resamples is not None:
-        lines += ["", f"differences from {table.labels()[0]} with the same workload"]
-        lines += table.differences().lines()
-    for line in lines:
-        click.echo(sanitize(line))
-    for line in outcome.summarize_refusals():
-        click.echo(sanitize(line))
-    for who, lines in outcome.explanations.items():
-        click.echo("" if one else f"\n{sanitize(who)}")
-        for line in lines:
-            click.echo(line)
+    for line in _simulated.to_lines(outcome, replay, measures, one=len(campaign) == 1):
+        click.echo(line)

@@ -7,21 +7,20 @@ among its own workers. It works with numbers only and knows no machines.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual import registry
 from swdual.cluster.grouping import Share, find_pending, group_queries
 from swdual.cluster.placement import assign_nodes
 from swdual.database.target_range import Range, TargetLengths
 from swdual.master.cost import CostModel
-from swdual.master.partition import GOOD_ENOUGH, PATIENCE, PartitionInput, instance_of
+from swdual.master.partition import Division, PartitionInput, instance_of, search_finer
 from swdual.master.ranges import compute_columns, cut
 from swdual.planning.instance import divisible_bound
-from swdual.planning.planner import PACKAGE, Plan, plan_instance
+from swdual.planning.planner import Plan, list_able, plan_instance
 
 SHARE_SECONDS = 0.01
 """Seconds of a share besides its tasks: its message to the node and the result back."""
@@ -40,34 +39,27 @@ MAX_SHARES = 50_000
 
 
 @dataclass(frozen=True, eq=False)
-class ClusterPartition:
-    """The shares of a search, and the plan for the nodes.
+class ClusterPartition(Division):
+    """The shares of a search, and the plan for the nodes; targets are cut block by block.
 
     Parameters
     ----------
-    ranges
-        How the targets are cut, block by block.
     groups
         The numbers of the queries of each group, longest first.
     shares
         Range by range, and in each from the large to the small.
-    cells
-        (shares,) the size of each.
     seconds
         (shares,) for each node what it needs for each share; equal nodes have the same array.
-    plan
-        Whose share is which, and when; its workers are the nodes.
-    divisible
-        Seconds that the shares would take if they could be cut at will.
     """
 
-    ranges: list[Range]
     groups: list[NDArray[np.int64]]
     shares: list[Share]
-    cells: NDArray[np.int64]
     seconds: list[NDArray[np.float64]]
-    plan: Plan
-    divisible: float
+
+    @property
+    def fineness(self) -> int:
+        """Number of the shares."""
+        return len(self.shares)
 
 
 def partition_search(
@@ -104,34 +96,16 @@ def partition_search(
             left = find_pending(given.count_residues(ranges))
             return _plan_shares(given, costs, ranges, left, wanted)
 
-        return _best(attempt, costs.shares_worth(part * database.residues))
+    else:
+        compared = given.count_residues(ranges)
+        left = find_pending(compared, done)
+        pending = float(costs.lengths @ (compared * left.T).sum(axis=1))
+        part = pending / max(1.0, float(costs.lengths.sum()) * database.residues)
 
-    compared = given.count_residues(ranges)
-    left = find_pending(compared, done)
-    pending = float(costs.lengths @ (compared * left.T).sum(axis=1))
-    part = pending / max(1.0, float(costs.lengths.sum()) * database.residues)
-    return _best(
-        lambda wanted: _plan_shares(given, costs, ranges, left, wanted),
-        costs.shares_worth(part * database.residues),
-    )
+        def attempt(wanted: float) -> ClusterPartition:
+            return _plan_shares(given, costs, ranges, left, wanted)
 
-
-def _best(attempt: Callable[[float], ClusterPartition], wanted: float) -> ClusterPartition:
-    """Return the best of ever finer partitions; the first has shares of the desired length."""
-    best = last = attempt(wanted)
-    in_vain = 0
-    while best.plan.makespan > GOOD_ENOUGH * best.divisible and in_vain < PATIENCE:
-        wanted *= 2
-        if wanted > MAX_SHARES:
-            break
-        finer = attempt(wanted)
-        if len(finer.shares) == len(last.shares):
-            break
-        last = finer
-        in_vain = 0 if finer.plan.makespan * GOOD_ENOUGH < best.plan.makespan else in_vain + 1
-        if finer.plan.makespan < best.plan.makespan:
-            best = finer
-    return best
+    return search_finer(attempt, costs.shares_worth(part * database.residues), MAX_SHARES)
 
 
 class _Costs:
@@ -141,8 +115,7 @@ class _Costs:
         self.lengths = np.asarray(given.lengths, np.int64)
         self.frame_count = given.frame_count
         self.rates = given.rates
-        only = getattr(registry.load(PACKAGE, given.planner), "KIND", None)
-        self._able = [only not in given.kinds or kind == only for kind in given.kinds]
+        self._able = list_able(given.planner, given.kinds)
         self._distinct = {id(each): each for each in given.rates}
         self._column = {
             key: each.seconds(self.lengths, 1.0) - each.startup
@@ -242,7 +215,7 @@ def _plan_shares(
     if not plan.on_demand:
         plan = replace(plan, workers=assign_nodes(plan, seconds))
         plan = _order_by_range(plan, seconds, range_number, cells)
-    return ClusterPartition(ranges, groups, shares, cells, seconds, plan, divisible_bound(instance))
+    return ClusterPartition(ranges, cells, plan, divisible_bound(instance), groups, shares, seconds)
 
 
 def _order_by_range(

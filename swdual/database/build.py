@@ -29,6 +29,7 @@ from swdual.database.layout import (
     read_digest,
 )
 from swdual.database.memory import TAXID_SPOOLS, BuildMemoryPlan
+from swdual.database.source import TypedBatches
 from swdual.database.taxids import TaxidSource, TaxidSpool
 from swdual.database.writing import (
     OutputStream,
@@ -40,7 +41,7 @@ from swdual.database.writing import (
     write_block,
 )
 from swdual.errors import InputError
-from swdual.sequences.alphabet import ALIGNMENT, PAD, Alphabet
+from swdual.sequences.alphabet import ALIGNMENT, PAD
 from swdual.sequences.sequence import Batch
 from swdual.text.messages import pluralize
 from swdual.version import __version__
@@ -83,15 +84,12 @@ def largest_memory_plan() -> BuildMemoryPlan:
 
 
 def build(
-    batches: Iterable[Batch],
+    records: TypedBatches,
     stream: OutputStream,
-    alphabet: Alphabet,
     *,
-    title: str,
     scratch: Path | None,
     room: BuildMemoryPlan | None = None,
     shards: Sequence[OutputStream] = (),
-    masks: Sequence[str] = (),
     taxids: TaxidSource = HEADERS,
     progress: Callable[[int], None] = lambda residues: None,
 ) -> None:
@@ -99,14 +97,10 @@ def build(
 
     Parameters
     ----------
-    batches
-        The records in input order.
+    records
+        The records in input order, with the title of the database and its masks.
     stream
         Empty and seekable.
-    alphabet
-        The letters of the codes.
-    title
-        Title of the database.
     scratch
         Folder for temporary files; None takes the system's.
     room
@@ -114,8 +108,6 @@ def build(
         depend on it.
     shards
         Streams like the first, for the residues of a database in shards.
-    masks
-        The names of masks. ``LOWER << k`` marks the letters of mask k in the codes of the batches.
     taxids
         Where taxonomy ids come from besides the batches and their header lines.
     progress
@@ -128,6 +120,7 @@ def build(
         read.
     """
     room = largest_memory_plan() if room is None else room
+    title, masks = records.title or "", records.masks
     with ThreadPoolExecutor(1) as background, ExitStack() as files:
         folder = None if scratch is None else os.fspath(scratch)
 
@@ -144,7 +137,7 @@ def build(
         sections = SectionWriter([stream, *shards], background)
         names = _Names(names_spool(), names_spool(), room.identifiers)
         organisms = TaxidSpool(taxids, taxids_spool, room.identifiers)
-        runs = _sorted_runs(batches, names, organisms, progress, spool, room)
+        runs = _sorted_runs(records.batches, names, organisms, progress, spool, room)
         deal = ShardAssigner(len(shards), _padded_bytes(runs), BLOCK_BYTES)
         blocks: list[BlockInfo] = []
         for targets in _blocks(runs, deal.size):
@@ -153,7 +146,7 @@ def build(
         with_taxids = organisms.write(sections, *names.files)
         manifest = Manifest(
             writer=f"swdual {__version__}",
-            alphabet=alphabet.name,
+            alphabet=records.alphabet.name,
             title=title,
             sequences=sum(block.sequences for block in blocks),
             residues=sum(block.residues for block in blocks),
@@ -161,7 +154,7 @@ def build(
             blocks=tuple(blocks),
             sections=sections.finish(),
             shards=deal.shards(sections.ends[1:]),
-            masks=tuple(masks),
+            masks=masks,
         )
     text = manifest.to_json()
     stream.write(text)

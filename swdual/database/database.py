@@ -43,7 +43,7 @@ from swdual.database.mapping import FileState, MappedFile, MemoryFile, Piece
 from swdual.database.memory import limit_batches
 from swdual.database.reader import find_reader
 from swdual.database.remote import CachedFile, open_remote
-from swdual.database.source import is_database, read_typed_batches
+from swdual.database.source import TypedBatches, is_database, read_typed_batches
 from swdual.database.storage import Storage, piece_state
 from swdual.database.validity import (
     block_agrees,
@@ -246,7 +246,7 @@ class Database:
 
         stream = io.BytesIO()
         shown = name if title is None else title
-        build(batches, stream, alphabet, title=shown, scratch=None, masks=[*masks])
+        build(TypedBatches(batches, alphabet, shown, tuple(masks)), stream, scratch=None)
         return cls(MemoryFile(stream.getbuffer(), name))
 
     @classmethod

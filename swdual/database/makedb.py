@@ -15,10 +15,11 @@ from typing import Any, TypedDict, Unpack
 from swdual.database.build import MAX_RUNS, build, largest_memory_plan
 from swdual.database.database import Database
 from swdual.database.layout import BLOCK_BYTES, MAGIC, MAX_SHARDS, SHARD_MAGIC
-from swdual.database.masks import MASKING_BYTES, mark_batches, parse_masks
+from swdual.database.masks import MASKING_BYTES, MaskRequest, mark_batches, parse_masks
 from swdual.database.memory import fit_memory_plan
 from swdual.database.source import (
     IN_MEMORY,
+    TypedBatches,
     read_typed_batches,
     read_typed_records,
     split_sources,
@@ -183,40 +184,15 @@ share_help(makedb, merge_signatures(makedb, MakedbOptions.__init__), makedb)
 
 def _make_database(sources: Any, path: Source, options: MakedbOptions) -> Database:
     paths, records = split_sources(plain_source(sources, on_invalid=options.on_invalid))
-    if is_url(path):
-        raise OutputError(
-            "is a URL, but a database is written to local files; write it here, and copy it there, "
-            "with all of its shards",
-            file=path,
-        )
-    target = Path(path)
-    if os.fspath(path) == "-":
-        raise InputError("a database is a file: it cannot be written to standard output")
-    places = [shard_path(target, number) for number in range(options.shards or 0)]
-    for place in (target, *places):
-        if os.path.exists(place) and not os.path.isfile(place):
-            kind = "Is a directory" if os.path.isdir(place) else "Not a regular file"
-            raise OutputError(f"{kind}, but a database is a regular file", file=place)
+    target, *shards = _choose_places(path, options.shards or 0)
     allowed = find_allowance(options.memory_limit)
     logger.debug("memory: at most %s MiB (%s)", f"{allowed.bytes / 2**20:,.0f}", allowed.source)
     masks = parse_masks(options.mask, options.mask_file)
     marking = MASKING_BYTES if masks.names else 0
     room = fit_memory_plan(largest_memory_plan(), BLOCK_BYTES, allowed, marking)
-    rule, on_invalid, keeps_case = TypeRule(options.dbtype), options.on_invalid, masks.keeps_case
-    default_title = redact_name(os.fspath(paths[0])) if paths else IN_MEMORY
-    if paths:
-        batches, alphabet, title, kept = read_typed_batches(
-            paths, rule, on_invalid, keeps_case=keeps_case, keeps_masks=True
-        )
-        default_title = default_title if title is None else title
-    else:
-        batches, alphabet = read_typed_records(records, rule, on_invalid, keeps_case=keeps_case)
-        kept = ()
-    if masks.names:
-        masks = masks.behind(kept)
-        batches = mark_batches(batches, masks, alphabet)
+    typed = _read_records(paths, records, masks, options)
     name = pluralize(len(paths), "file", "files") if paths else IN_MEMORY
-    logger.debug("reading %s as %s", name, alphabet.plural)
+    logger.debug("reading %s as %s", name, typed.alphabet.plural)
 
     taxonomy = None if options.taxonomy is None else read_taxonomy(options.taxonomy)
     taxids = TaxidSource(options.taxid, options.taxid_map, taxonomy, options.progress is True)
@@ -227,29 +203,22 @@ def _make_database(sources: Any, path: Source, options: MakedbOptions) -> Databa
         return replace_file(place, kind, force=options.force, inputs=inputs)
 
     # What is entered first gets its name last: the database, once all of its shards have theirs.
-    with _open_files(len(places) + MAX_RUNS + OTHER_FILES), ExitStack() as files:
-        from_stdin = any(os.fspath(path) == "-" for path in paths)
-        typed = from_stdin and sys.stdin is not None and sys.stdin.isatty()
-        shown = options.progress is True and not typed
+    with _open_files(len(shards) + MAX_RUNS + OTHER_FILES), ExitStack() as files:
+        shown = options.progress is True and not _reads_terminal(paths)
         bar = files.enter_context(
             progress_bar("building the database", "M residues/s", 1e6, shown=shown)
         )
-        tell = options.progress if callable(options.progress) else _counting(bar)
         stream = files.enter_context(output(target, DATABASE))
-        parts = [files.enter_context(output(place, SHARD)) for place in places]
         build(
-            batches,
+            typed,
             stream,
-            alphabet,
-            title=default_title if options.title is None else options.title,
             scratch=target.parent,
             room=room,
-            shards=parts,
-            masks=masks.names or kept,
+            shards=[files.enter_context(output(place, SHARD)) for place in shards],
             taxids=taxids,
-            progress=tell,
+            progress=options.progress if callable(options.progress) else _counting(bar),
         )
-    _remove_shards(target, len(places))
+    _remove_shards(target, len(shards))
     database = Database.open(target)
     logger.debug(
         "database: %s, longest %s, in %s",
@@ -258,6 +227,49 @@ def _make_database(sources: Any, path: Source, options: MakedbOptions) -> Databa
         pluralize(len(database.manifest.blocks), "block", "blocks"),
     )
     return database
+
+
+def _choose_places(path: Source, shards: int) -> list[Path]:
+    """Return where the database and its shards are to be; each can be a file there."""
+    if is_url(path):
+        raise OutputError(
+            "is a URL, but a database is written to local files; write it here, and copy it there, "
+            "with all of its shards",
+            file=path,
+        )
+    if os.fspath(path) == "-":
+        raise InputError("a database is a file: it cannot be written to standard output")
+    target = Path(path)
+    places = [target, *(shard_path(target, number) for number in range(shards))]
+    for place in places:
+        if os.path.exists(place) and not os.path.isfile(place):
+            kind = "Is a directory" if os.path.isdir(place) else "Not a regular file"
+            raise OutputError(f"{kind}, but a database is a regular file", file=place)
+    return places
+
+
+def _read_records(
+    paths: list[Source], records: Any, masks: MaskRequest, options: MakedbOptions
+) -> TypedBatches:
+    """Return the records of files, or those in memory, with title and masks of the database."""
+    rule, on_invalid, keeps_case = TypeRule(options.dbtype), options.on_invalid, masks.keeps_case
+    if paths:
+        typed = read_typed_batches(paths, rule, on_invalid, keeps_case=keeps_case, keeps_masks=True)
+        title = redact_name(os.fspath(paths[0])) if typed.title is None else typed.title
+    else:
+        batches, alphabet = read_typed_records(records, rule, on_invalid, keeps_case=keeps_case)
+        typed, title = TypedBatches(batches, alphabet), IN_MEMORY
+    if masks.names:
+        masks = masks.behind(typed.masks)
+        marked = mark_batches(typed.batches, masks, typed.alphabet)
+        typed = typed._replace(batches=marked, masks=masks.names)
+    return typed._replace(title=title if options.title is None else options.title)
+
+
+def _reads_terminal(paths: list[Source]) -> bool:
+    """Return whether the user types the records."""
+    from_stdin = any(os.fspath(path) == "-" for path in paths)
+    return from_stdin and sys.stdin is not None and sys.stdin.isatty()
 
 
 def _counting(bar: Bar) -> Callable[[int], None]:

@@ -46,7 +46,7 @@ class TypedBatches(NamedTuple):
         The masks that the records are marked with: ``LOWER << k`` is the mark of the k-th.
     """
 
-    batches: Iterator[Batch]
+    batches: Iterable[Batch]
     alphabet: Alphabet
     title: str | None = None
     masks: tuple[str, ...] = ()

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual import registry
 from swdual.database.target_range import Range, TargetLengths
 from swdual.master.cost import KNOTS, CostModel, interpolate_columns
 from swdual.master.ranges import TaskId, compute_columns, cut, list_task_ids
-from swdual.planning.planner import PACKAGE, Plan, plan_instance
+from swdual.planning.planner import Plan, list_able, plan_instance
 from swdual.request.pairs import ALL_TARGETS, AllTargets
 
 if TYPE_CHECKING:
@@ -100,32 +99,47 @@ class PartitionInput:
 
 
 @dataclass(frozen=True, eq=False)
-class Partition:
-    """The tasks of a batch, and the plan for the workers.
+class Division:
+    """How a search is divided, and the plan for that.
 
     Parameters
     ----------
     ranges
         How the targets are cut.
-    task_ids
-        The query and the range of each task.
     cells
-        (tasks,) size of each.
-    seconds, overhead
-        (workers, tasks) predicted seconds, and the part of them that does not depend on cells.
+        (pieces,) size of each piece of work.
     plan
-        Which worker runs which task, and when.
+        Who does which piece, and when.
     divisible
-        Lower bound on the makespan: that of tasks that could be cut at will.
+        Lower bound on the makespan: that of pieces that could be cut at will.
     """
 
     ranges: list[Range]
-    task_ids: list[TaskId]
     cells: NDArray[np.int64]
-    seconds: NDArray[np.float64]
-    overhead: NDArray[np.float64]
     plan: Plan
     divisible: float
+
+    @property
+    def fineness(self) -> int:
+        """What grows if it is cut further."""
+        return len(self.ranges)
+
+
+@dataclass(frozen=True, eq=False)
+class Partition(Division):
+    """The tasks of a batch, and the plan for the workers.
+
+    Parameters
+    ----------
+    task_ids
+        The query and the range of each task.
+    seconds, overhead
+        (workers, tasks) predicted seconds, and the part of them that does not depend on cells.
+    """
+
+    task_ids: list[TaskId]
+    seconds: NDArray[np.float64]
+    overhead: NDArray[np.float64]
 
 
 def partition_tasks(
@@ -178,28 +192,54 @@ def partition_tasks(
     return _add_failed_workers(best, present, kinds)
 
 
+Found = TypeVar("Found", bound=Division)
+Number = TypeVar("Number", int, float)
+
+
+def search_finer(
+    attempt: Callable[[Number], Found],
+    parts: Number,
+    max_parts: float,
+    price: Callable[[Found], float] = lambda found: found.plan.makespan,
+) -> Found:
+    """Return the best of ever finer partitions, each into about twice the parts of the last.
+
+    Parameters
+    ----------
+    attempt
+        Returns the partition into about so many parts.
+    parts, max_parts
+        Those of the first partition, and beyond which nothing is cut further.
+    price
+        Seconds by which partitions are compared.
+    """
+    best = last = attempt(parts)
+    least, in_vain = price(best), 0
+    while least > GOOD_ENOUGH * best.divisible and in_vain < PATIENCE:
+        parts *= 2
+        if parts > max_parts:
+            break
+        finer = attempt(parts)
+        if finer.fineness == last.fineness:
+            break
+        seconds, last = price(finer), finer
+        in_vain = 0 if seconds * GOOD_ENOUGH < least else in_vain + 1
+        if seconds < least:
+            best, least = finer, seconds
+    return best
+
+
 def _best(
     attempt: Callable[[int], Partition], queries: int, workers: int, max_tasks: int
 ) -> Partition:
     """Return the best of ever finer partitions, or of coarser ones."""
     if workers == 1 or not queries:
         return attempt(1)
-    start = -(-TASKS_PER_WORKER * workers // queries)
-    best = last = attempt(start)
+    parts = -(-TASKS_PER_WORKER * workers // queries)
+    best = search_finer(
+        attempt, parts, max_tasks / queries, lambda found: _estimate_makespan(found, queries)
+    )
     least = _estimate_makespan(best, queries)
-    parts, in_vain = start, 0
-    while least > GOOD_ENOUGH * best.divisible and in_vain < PATIENCE:
-        parts *= 2
-        if parts * queries > max_tasks:
-            break
-        finer = attempt(parts)
-        if len(finer.ranges) == len(last.ranges):
-            break
-        price, last = _estimate_makespan(finer, queries), finer
-        in_vain = 0 if price * GOOD_ENOUGH < least else in_vain + 1
-        if price < least:
-            best, least = finer, price
-    parts = start
     while parts > 1:
         parts //= 2
         coarser = attempt(parts)
@@ -278,17 +318,16 @@ def _plan_ranges(
     groups = group_queries(len(lengths))[queries] if grouped else np.zeros(len(queries), np.int64)
     if len(kinds) == 1 and given.planner == DUAL:
         plan = _plan_one_worker(seconds[0], kinds[0], groups, range_numbers, residues)
-        return Partition(ranges, task_ids, cells, seconds, overhead, plan, plan.lower_bound)
+        return Partition(ranges, cells, plan, plan.lower_bound, task_ids, seconds, overhead)
     from swdual.planning.instance import divisible_bound
 
-    only = getattr(registry.load(PACKAGE, given.planner), "KIND", None)
-    if only in kinds:
-        seconds[[kind != only for kind in kinds]] = np.inf  # these take nothing over either
+    idle = np.logical_not(list_able(given.planner, kinds))
+    seconds[idle] = np.inf  # these take nothing over either
     instance = instance_of(seconds, kinds)
     plan = plan_instance(instance, given.planner)
     if not plan.on_demand:
         plan = _order_by_range(plan, groups, range_numbers, residues)
-    return Partition(ranges, task_ids, cells, seconds, overhead, plan, divisible_bound(instance))
+    return Partition(ranges, cells, plan, divisible_bound(instance), task_ids, seconds, overhead)
 
 
 def _plan_one_worker(

@@ -237,6 +237,20 @@ def make_plan(
     return plan_instance(instance, planner)
 
 
+def list_able(planner: str, kinds: Sequence[str]) -> list[bool]:
+    """Return (workers,) which ones get tasks: all, or one kind if the planner is for that only.
+
+    Parameters
+    ----------
+    planner
+        Name of the planner.
+    kinds
+        (workers,) "cpu" or "gpu". If the planner's only kind is not among them, all get tasks.
+    """
+    only = getattr(registry.load(PACKAGE, planner), "KIND", None)
+    return [only not in kinds or kind == only for kind in kinds]
+
+
 def plan_instance(instance: Instance, planner: str) -> Plan:
     """Return the plan of a planner for an instance.
 

@@ -43,6 +43,7 @@ from swdual.profiles.weights import ColumnWeights, weigh
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.matrices import load, names
 from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme
+from swdual.sequences.sequence import Sequence
 from swdual.statistics.karlin_altschul import KarlinAltschul
 from swdual.statistics.parameters import gapped
 from swdual.text.messages import quote
@@ -52,8 +53,7 @@ MAX_ROUNDING = 5e-5
 
 
 def build_scores(
-    title: str,
-    codes: bytes,
+    query: Sequence,
     rows: NDArray[np.uint8],
     scheme: ScoringScheme,
     pseudocount: int = 0,
@@ -67,8 +67,8 @@ def build_scores(
 
     Parameters
     ----------
-    title, codes
-        Header line and residue codes of the query.
+    query
+        The query, without O.
     rows
         (n, L) uint8: the residue that each row has in each column of the query, `GAP` or `EMPTY`
         (`swdual.profiles.letters`). Gaps at an end count as not aligned. The best row comes first.
@@ -93,26 +93,26 @@ def build_scores(
     StatisticsUnavailable
         If there are no residue frequencies for the matrix, or no parameters for the gap penalties.
     """
-    if rows.ndim != 2 or rows.shape[1] != len(codes):
+    if rows.ndim != 2 or rows.shape[1] != len(query):
         raise InputError(
-            f"rows of a profile: expected {len(codes)} columns, one for each residue of the query; "
+            f"rows of a profile: expected {len(query)} columns, one for each residue of the query; "
             f"found shape {rows.shape}"
         )
     require_profiles(scheme)
     tables = find_tables(scheme)
-    query = number_as_ncbi(codes)
+    letters = number_as_ncbi(query.codes)
     if query_seed:
-        rows = seed_rows(codes, rows)
+        rows = seed_rows(query.codes, rows)
     aligned = clear_ends(number_as_ncbi(rows))
-    columns = weigh(query, aligned, left_out, min_block_width, ignores_query=ignores_query)
+    columns = weigh(letters, aligned, left_out, min_block_width, ignores_query=ignores_query)
     if ignores_query:
-        query = np.full_like(query, NCBI_EMPTY)
-    found = estimate(query, columns, tables, pseudocount)
+        letters = np.full_like(letters, NCBI_EMPTY)
+    found = estimate(letters, columns, tables, pseudocount)
     frequencies = order_by_code(found.frequencies, 0.0)
     return replace(
-        score_frequencies(title, codes, frequencies, scheme, found.observations),
+        score_frequencies(query.title, query.codes, frequencies, scheme, found.observations),
         weights=order_by_code(found.weights, 0.0),
-        gapless=_compare_with_pseudocounts(query, columns, found),
+        gapless=_compare_with_pseudocounts(letters, columns, found),
     )
 
 

@@ -22,6 +22,7 @@ from swdual.profiles.msa import read_msa, require_proteins
 from swdual.profiles.position_scores import PositionScores
 from swdual.profiles.rows import QueryHits, place_hits, read_query, read_rows, replace_o
 from swdual.runtime.keywords import suggest_names
+from swdual.sequences.sequence import Sequence
 from swdual.statistics.karlin_altschul import KarlinAltschul
 
 INCLUSION = 0.002
@@ -99,8 +100,7 @@ class Profile(PositionScores):
         scheme = choose_scheme(matrix, gap_open, gap_extend)
         return Profile.of(
             build_scores(
-                title,
-                replace_o(codes),
+                Sequence(title, replace_o(codes)),
                 rows,
                 scheme,
                 pseudocount,
@@ -137,12 +137,10 @@ class Profile(PositionScores):
         """
         rows = place_hits(result, inclusion)
         query = result.query
-        codes = replace_o(query.unmasked)
         scheme = result.params.scheme
         return Profile.of(
             build_scores(
-                query.title,
-                codes,
+                Sequence(query.title, replace_o(query.unmasked)),
                 rows,
                 scheme,
                 pseudocount,
@@ -197,8 +195,7 @@ class Profile(PositionScores):
         require_profiles(scheme)
         try:
             scores = build_scores(
-                msa.title,
-                msa.codes,
+                Sequence(msa.title, msa.codes),
                 msa.rows,
                 scheme,
                 pseudocount,

@@ -30,7 +30,7 @@ logger = logging.getLogger("swdual")
 _HOLDS_KERNELS = re.compile(
     rb"^(?:from swdual\.runtime\.(?:jit|native)|from numba|import numba)\b", re.M
 )
-_IMPORTED = re.compile(rb"^ *from (swdual\.[\w.]+) import (\([^)]*|[^(\n]*)", re.M)
+_IMPORTED = re.compile(rb"from (swdual\.[\w.]+) import (\([^)]*|[^(\n]*)")
 _CONSTANT = re.compile(rb"\b[A-Z][A-Z_]+\b")
 
 _PACKAGE = Path(__file__).parents[1]
@@ -103,18 +103,15 @@ def make_folders(folder: Path) -> None:
 
 
 @cache
-def numba_folder() -> Path | None:
-    """Return the folder for Numba's cache, or None.
+def numba_folder(file: str) -> Path | None:
+    """Return the folder for Numba's cache of the kernels in a file, or None.
 
     Numba compiles a kernel again if its file changes, but not if functions that it calls or
     constants that it uses change in other files. So the name of the folder has a digest of all
-    files with kernels.
+    files that the kernels depend on.
     """
     folder = cache_folder()
-    if folder is None:
-        return None
-    files = sorted(file for file in _PACKAGE.rglob("*.py") if _HOLDS_KERNELS.search(_read(file)))
-    return folder / f"numba-{_digest(files)}"
+    return None if folder is None else folder / f"numba-{_digest([Path(file)])}"
 
 
 @cache
@@ -135,13 +132,27 @@ def _digest(files: list[Path]) -> str:
         if file in seen or not file.is_file():
             continue
         seen.add(file)
-        text = _read(file)
-        state.update(text)
-        for module, names in _IMPORTED.findall(text) if _HOLDS_KERNELS.search(text) else ():
-            path = _PACKAGE.parent / f"{module.decode().replace('.', '/')}.py"
-            if _CONSTANT.search(names) or (path.is_file() and _HOLDS_KERNELS.search(_read(path))):
-                files.append(path)
+        state.update(_read(file))
+        files += _list_needed(file)
     return state.hexdigest()
+
+
+@cache
+def _list_needed(file: Path) -> list[Path]:
+    """Return the files with kernels, and those of constants, that a file with kernels imports."""
+    if not _holds_kernels(file):
+        return []
+    needed = []
+    for module, names in _IMPORTED.findall(_read(file)):
+        path = _PACKAGE.parent / f"{module.decode().replace('.', '/')}.py"
+        if _CONSTANT.search(names) or (path.is_file() and _holds_kernels(path)):
+            needed.append(path)
+    return needed
+
+
+@cache
+def _holds_kernels(file: Path) -> bool:
+    return _HOLDS_KERNELS.search(_read(file)) is not None
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -28,7 +29,7 @@ def kernel(function: Function) -> Function:
     For kernels that allocate arrays, or are called so often that every microsecond counts. Others
     use `swdual.runtime.native.native`, which needs no Numba once they are compiled.
     """
-    folder = numba_folder()
+    folder = numba_folder(inspect.getfile(function))
     with _DECORATING, _numba_cache(folder):
         compiled = njit(
             nogil=True,

@@ -14,6 +14,7 @@ from support.formats import TEXT
 
 from swdual.database.build import build
 from swdual.database.database import Database
+from swdual.database.source import TypedBatches
 from swdual.database.taxids import TaxidSource
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, Taxids, batch_of
@@ -46,7 +47,7 @@ def hostile(here):
     names = (f"root{RED}", f"name{RED}")
     source = TaxidSource(taxonomy=make_taxonomy((1, 7), (1, 1), (RED, RED), names, {7: RED}, {}))
     with (here / "t.db").open("wb") as stream:
-        build([batch], stream, PROTEIN, title="x", scratch=None, taxids=source)
+        build(TypedBatches([batch], PROTEIN, "x"), stream, scratch=None, taxids=source)
     (here / "h.fa").write_text(f">q{RED} \x0bone\u2028\nMKVLAWGGHERMKV\n")
     return here
 

@@ -18,6 +18,7 @@ from swdual.database.build import build
 from swdual.database.database import Database
 from swdual.database.makedb import makedb
 from swdual.database.mapping import MemoryFile
+from swdual.database.source import TypedBatches
 from swdual.errors import InputError
 from swdual.sequences.alphabet import ALIGNMENT, PAD, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
@@ -40,7 +41,7 @@ def built(sequences, *, batch=1000, **sizes):
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         for name, value in sizes.items():
             patch.setattr(writing if name == "COPY_BYTES" else building, name, value)
-        build(batches, stream, PROTEIN, title="t", scratch=Path(folder))
+        build(TypedBatches(batches, PROTEIN, "t"), stream, scratch=Path(folder))
         assert list(Path(folder).iterdir()) == []
     return stream.getvalue()
 

@@ -18,6 +18,7 @@ from swdual.database.layout import HEADER, HEADER_BYTES, MINOR, MINOR_WITH_MASKS
 from swdual.database.makedb import makedb
 from swdual.database.mapping import MemoryFile
 from swdual.database.masks import mark_batches, parse_masks
+from swdual.database.source import TypedBatches
 from swdual.errors import DatabaseError, InputError
 from swdual.sequences.alphabet import ALPHABETS, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
@@ -128,7 +129,8 @@ def build_with(records, masks, room=None):
     batches = (batch_of(sequences[k : k + 7]) for k in range(0, len(sequences), 7))
     stream = io.BytesIO()
     marked = mark_batches(batches, request, PROTEIN)
-    build(marked, stream, PROTEIN, title="t", scratch=None, room=room, masks=request.names)
+    records = TypedBatches(marked, PROTEIN, "t", request.names)
+    build(records, stream, scratch=None, room=room)
     return stream.getvalue()
 
 

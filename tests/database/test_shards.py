@@ -23,6 +23,7 @@ from swdual.database.build import build
 from swdual.database.database import Database
 from swdual.database.layout import HEADER_BYTES, SHARDED, pack_shard_header
 from swdual.database.makedb import DATABASE, makedb
+from swdual.database.source import TypedBatches
 from swdual.errors import DatabaseError, InputError, OutputError
 from swdual.io.output import replace_file
 from swdual.sequences.alphabet import PROTEIN
@@ -49,10 +50,8 @@ def built(sequences, shards, *, batch=1000, **sizes):
         for name, value in sizes.items():
             patch.setattr(building, name, value)
         build(
-            batches,
+            TypedBatches(batches, PROTEIN, "t"),
             streams[0],
-            PROTEIN,
-            title="t",
             scratch=Path(folder),
             shards=streams[1:],
         )

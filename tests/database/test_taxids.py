@@ -21,6 +21,7 @@ from swdual.database.build import build
 from swdual.database.database import Database
 from swdual.database.layout import HEADER, MINOR, MINOR_WITH_TAXIDS, pack_header
 from swdual.database.makedb import makedb
+from swdual.database.source import TypedBatches
 from swdual.errors import DatabaseError, InputError
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, Taxids, batch_of
@@ -218,7 +219,7 @@ def test_a_table_replaces_several_ids(tmp_path):
     (tmp_path / "map").write_text("t3 7\nt4 8\n")
     stream = io.BytesIO()
     source = storing.TaxidSource(table=tmp_path / "map")
-    build(batches, stream, PROTEIN, title="t", scratch=tmp_path, taxids=source)
+    build(TypedBatches(batches, PROTEIN, "t"), stream, scratch=tmp_path, taxids=source)
     (tmp_path / "t.db").write_bytes(stream.getvalue())
     expected = [{3: (7,), 4: (8,)}.get(k % 10, ids) for k, ids in enumerate(expected)]
     assert ids_of(Database.open(tmp_path / "t.db", check=True)) == expected

@@ -37,7 +37,10 @@ def package(monkeypatch, tmp_path):
 
 
 def clear():
-    for function in (cache.cache_folder, cache.numba_folder, cache.source_digest, cache._read):
+    for function in (
+        *(cache.cache_folder, cache.numba_folder, cache.source_digest),
+        *(cache._list_needed, cache._holds_kernels, cache._read),
+    ):
         function.cache_clear()
 
 
@@ -45,19 +48,27 @@ def clear():
     ("changed", "scores", "numba"),
     [
         ("cli/search.py", False, False),
+        ("scheduling/kernels/insertion.py", False, False),
+        ("scheduling/kernels/compress_by_count.py", False, True),
         ("scheduling/kernels/profile.py", False, True),
-        ("lanes/vector.py", True, True),
-        ("lanes/registers.py", True, True),
-        ("runtime/codegen.py", True, True),
-        ("backends/_gotoh.py", True, True),
+        ("scheduling/processors.py", False, True),
+        ("runtime/jit.py", False, True),
+        ("lanes/vector.py", True, False),
+        ("lanes/registers.py", True, False),
+        ("runtime/codegen.py", True, False),
+        ("backends/_gotoh.py", True, False),
     ],
 )
 def test_only_files_that_a_kernel_depends_on_cost_a_compilation(package, changed, scores, numba):
-    """That is its own file, other kernels, and where constants come from; for Numba, any kernel."""
+    """That is its own file, other kernels, and where constants come from."""
+    jobs = package / "scheduling/kernels/compress_by_count.py"
 
     def state():
         clear()
-        return cache.source_digest(str(package / "backends/_gotoh.py")), cache.numba_folder()
+        return (
+            cache.source_digest(str(package / "backends/_gotoh.py")),
+            cache.numba_folder(str(jobs)),
+        )
 
     before = state()
     with (package / changed).open("a") as file:
@@ -73,6 +84,15 @@ def test_constants_of_kernels_count(package):
         file.write("# changed\n")
     clear()
     assert cache.source_digest(str(package / "alignment/tile.py")) != before
+
+
+def test_constants_of_numba_kernels_count(package):
+    """Where the hash of an identifier begins is compiled into the look-up."""
+    before = cache.numba_folder(str(package / "database/_find.py"))
+    with (package / "database/hashes.py").open("a") as file:
+        file.write("# changed\n")
+    clear()
+    assert cache.numba_folder(str(package / "database/_find.py")) != before
 
 
 @pytest.fixture

@@ -10,8 +10,11 @@ from swdual.runtime.native import native
 MAX_DEPTH = 16
 """Elements inside each other at most; headers need ten."""
 
-FIELDS = 8
-"""Fields of an identifier, and of the best one so far; see `_field`."""
+FIELDS = 6
+"""Fields of an identifier; see `_field`."""
+
+WORK_ROWS = MAX_DEPTH + 2 * FIELDS
+"""Rows for the stack of elements, the fields of an identifier, and those of the best one so far."""
 
 GROWTH = 3
 """Bytes of the text of a header at most, for each byte of its file."""
@@ -24,6 +27,12 @@ _NUMBERS = (1, 2, 3)
 
 _ORDINAL = tuple(b"BL_ORD_ID")
 _REVIEWED, _UNREVIEWED, _OF_DATABASE = tuple(b"sp|"), tuple(b"tr|"), tuple(b"gnl|")
+
+_WRONG, _OPENED, _CLOSED, _VALUE = 0, 1, 2, 3
+"""Events: data that are damaged, an element of others begins or ends, a value."""
+
+_NO_SIZE = -1
+"""The size of an element that two zeros end."""
 
 _TAG, _LIMIT, _OPEN = 0, 1, 2
 """Columns of the stack: tag of an element; where it ends at the latest; whether zeros end it."""
@@ -201,17 +210,153 @@ def _field(stack: NDArray[np.int64], depth: int) -> int:
 
 
 @native
+def _is_taxid(part: int, depth: int, has_leaves: bool) -> bool:
+    """Return whether a number of a part of a definition line is a taxonomy id."""
+    return (part == _TAXID and depth == 3) or (has_leaves and part == _LINKS and depth == 4)
+
+
+@native
+def _keep_field(
+    stack: NDArray[np.int64], depth: int, tag: int, size: int, i: int, fields: NDArray[np.int64]
+) -> None:
+    """Note where a field of an identifier is, if the value is one."""
+    field = _field(stack, depth) if depth >= 5 else -1
+    if field >= 0:
+        fields[field, 0], fields[field, 1], fields[field, 2] = i, size, tag == _INTEGER
+
+
+@native
+def _copy_fields(source: NDArray[np.int64], target: NDArray[np.int64]) -> None:
+    for field in range(FIELDS):
+        for column in range(3):
+            target[field, column] = source[field, column]
+
+
+@native
+def _write_line(
+    data: NDArray[np.uint8],
+    kind: int,
+    fields: NDArray[np.int64],
+    title: int,
+    title_length: int,
+    out: NDArray[np.uint8],
+    used: int,
+) -> int:
+    """Write an identifier, if its kind is not -1, and a title behind the lines that are written.
+
+    Return the bytes of all.
+    """
+    n = _strip_end(out, used)
+    if n > 0:
+        out[n] = _SEPARATOR
+        n += 1
+    if kind >= 0:
+        n += _write_identifier(data, kind, fields, out[n:])
+        out[n] = _SPACE
+        n += 1
+    if title >= 0:
+        n += _copy_text(data, title, title_length, out[n:])
+    return n
+
+
+@native
+def _strip_end(text: NDArray[np.uint8], length: int) -> int:
+    """Return the length of a text without the blanks at its end."""
+    while length > 0 and text[length - 1] == _SPACE:
+        length -= 1
+    return length
+
+
+@native
+def _strip(text: NDArray[np.uint8], length: int) -> int:
+    """Remove the blanks around a text; return its length."""
+    length = _strip_end(text, length)
+    blanks = 0
+    while blanks < length and text[blanks] == _SPACE:
+        blanks += 1
+    if blanks > 0:
+        for j in range(length - blanks):
+            text[j] = text[j + blanks]
+    return length - blanks
+
+
+@native
+def _write_taxid(data: NDArray[np.uint8], start: int, size: int, out: NDArray[np.uint32]) -> int:
+    """Write a number if it can be a taxonomy id; return how many were written."""
+    value = _read_integer(data, start, size)
+    if 0 < value < 1 << 32:
+        out[0] = value
+        return 1
+    return 0
+
+
+@native
+def _read_tag(data: NDArray[np.uint8], i: int, limit: int) -> tuple[int, int, int]:
+    """Return the tag at a place, the size of its content, and where that begins.
+
+    The tag is -1 if it is none, and the size `_NO_SIZE` if two zeros end the content.
+    """
+    if limit - i < 2:
+        return -1, 0, i
+    tag, size = int(np.int64(data[i])), int(np.int64(data[i + 1]))
+    i += 2
+    if tag & 0x1F == 0x1F:
+        return -1, 0, i
+    if size == 0x80:
+        return tag, _NO_SIZE, i
+    if size > 0x80:
+        count = size & 0x7F
+        if count > 4 or limit - i < count:
+            return -1, 0, i
+        size = 0
+        for place in range(i, i + count):
+            size = (size << 8) | int(np.int64(data[place]))
+        i += count
+    return (tag if size <= limit - i else -1), size, i
+
+
+@native
+def _read_event(
+    data: NDArray[np.uint8], i: int, limit: int, stack: NDArray[np.int64], depth: int
+) -> tuple[int, int, int, int, int]:
+    """Return what is at a place: an event, its tag and size, where it goes on, and the depth then.
+
+    An element of others is opened, put on the stack, and closed; a value is left to be read, and
+    goes on behind its size. `limit` is where the outermost element ends at the latest.
+    """
+    if depth > 0:
+        limit = stack[depth - 1, _LIMIT]
+        if stack[depth - 1, _OPEN] != 0:
+            if limit - i < 2:
+                return _WRONG, 0, 0, i, depth
+            if data[i] == 0 and data[i + 1] == 0:
+                return _CLOSED, 0, 0, i + 2, depth - 1
+        elif i >= limit:
+            return _CLOSED, 0, 0, i, depth - 1
+    tag, size, i = _read_tag(data, i, limit)
+    is_open = size == _NO_SIZE
+    if tag < 0:
+        return _WRONG, tag, size, i, depth
+    if tag & 0x20 != 0:
+        if depth == MAX_DEPTH:
+            return _WRONG, tag, size, i, depth
+        stack[depth, _TAG], stack[depth, _OPEN] = tag, is_open
+        stack[depth, _LIMIT] = limit if is_open else i + size
+        return _OPENED, tag, size, i, depth + 1
+    fits = tag != _INTEGER or 0 < size <= 8
+    return (_VALUE if fits and not is_open else _WRONG), tag, size, i, depth
+
+
+@native
 def read_deflines(
     data: NDArray[np.uint8],
     starts: NDArray[np.int64],
     ends: NDArray[np.int64],
     has_leaves: bool,
-    stack: NDArray[np.int64],
-    fields: NDArray[np.int64],
+    work: NDArray[np.int64],
     headers: NDArray[np.uint8],
-    header_ends: NDArray[np.int64],
     taxids: NDArray[np.uint32],
-    taxid_ends: NDArray[np.int64],
+    written_ends: NDArray[np.int64],
 ) -> int:
     """Write headers, and taxonomy ids; return the wrong record, or -1.
 
@@ -223,14 +368,14 @@ def read_deflines(
         (records,) where the header of each record begins and ends.
     has_leaves
         Whether links are taxonomy ids of leaves, as in version 5.
-    stack, fields
-        (`MAX_DEPTH`, 3) and (2 * `FIELDS`, 3), for the use of the kernel.
-    headers, header_ends
-        Receive the header lines end to end, `GROWTH` bytes for each of the file at most, and
-        (records,) where each ends.
-    taxids, taxid_ends
-        Receive the taxonomy ids in the order of the file, one for each 3 bytes of it at most, and
-        (records,) where those of each record end.
+    work
+        (`WORK_ROWS`, 3) for the use of the kernel.
+    headers
+        Receive the header lines end to end, `GROWTH` bytes for each of the file at most.
+    taxids
+        Receive the taxonomy ids in the order of the file, one for each 3 bytes of it at most.
+    written_ends
+        (2, records) receive where the header of each record ends, and where its taxonomy ids do.
     """
     # A header is a set of definition lines in ASN.1's BER: elements of a tag, a length and a
     # content, which may be elements. The length may be missing (0x80); two zeros end the element.
@@ -242,103 +387,50 @@ def read_deflines(
     #                             [4] links    SEQ. OF  number
     #
     # Invariant: stack[:depth] are the elements that the byte at i is in.
-    found, best = fields[:FIELDS], fields[FIELDS:]
+    stack, found, best = work[:MAX_DEPTH], work[MAX_DEPTH:-FIELDS], work[-FIELDS:]
     written = 0
     taxa = 0
     for k in range(len(starts)):
         i, depth, begin = starts[k], 0, written
-        title, title_length, best_rank, best_kind, lines = -1, 0, 9, 0, 0
+        title, title_length, best_rank, best_kind, lines = -1, 0, 9, -1, 0
         while True:
-            while depth > 0:
-                limit = stack[depth - 1, _LIMIT]
-                if stack[depth - 1, _OPEN] != 0:
-                    if limit - i < 2:
-                        return k
-                    if data[i] != 0 or data[i + 1] != 0:
-                        break
-                    i += 2
-                elif i < limit:
+            event, tag, size, i, depth = _read_event(data, i, ends[k], stack, depth)
+            if event == _CLOSED:
+                if depth == 0:
                     break
-                depth -= 1
-                if depth == 4 and stack[2, _TAG] == _IDS:
+                if depth == 1:
+                    used = written - begin
+                    out = headers[begin:]
+                    written = begin + _write_line(
+                        data, best_kind, best, title, title_length, out, used
+                    )
+                    lines += 1
+                elif depth == 4 and stack[2, _TAG] == _IDS:
                     kind = stack[4, _TAG] & 0x1F
                     rank = _rank(data, kind, found)
                     if rank < best_rank:
                         best_rank, best_kind = rank, kind
-                        for field in range(FIELDS):
-                            for column in range(3):
-                                best[field, column] = found[field, column]
-                elif depth == 1:
-                    while written > begin and headers[written - 1] == _SPACE:
-                        written -= 1
-                    if written > begin:
-                        headers[written] = _SEPARATOR
-                        written += 1
-                    lines += 1
-                    if best_rank < 9:
-                        written += _write_identifier(data, best_kind, best, headers[written:])
-                        headers[written] = _SPACE
-                        written += 1
-                    if title >= 0:
-                        written += _copy_text(data, title, title_length, headers[written:])
-            if depth == 0:
-                if lines > 0:
-                    break
-                if i != starts[k]:
+                        _copy_fields(found, best)
+            elif event == _OPENED:
+                if depth <= 2 and tag != _SEQUENCE:
                     return k
-            limit = stack[depth - 1, _LIMIT] if depth > 0 else ends[k]
-            if limit - i < 2:
-                return k
-            tag, size = int(np.int64(data[i])), int(np.int64(data[i + 1]))
-            i += 2
-            is_open = size == 0x80
-            if size > 0x80:
-                count = size & 0x7F
-                if count > 4 or limit - i < count:
-                    return k
-                size = 0
-                for place in range(i, i + count):
-                    size = (size << 8) | int(np.int64(data[place]))
-                i += count
-            if tag & 0x1F == 0x1F or (not is_open and size > limit - i):
-                return k
-            if tag & 0x20 != 0:
-                if depth == MAX_DEPTH or (depth < 2 and tag != _SEQUENCE):
-                    return k
-                stack[depth, _TAG], stack[depth, _OPEN] = tag, is_open
-                stack[depth, _LIMIT] = limit if is_open else i + size
-                depth += 1
                 if depth == 2:
-                    title, best_rank = -1, 9
+                    title, best_rank, best_kind = -1, 9, -1
                 elif depth == 5:
                     found[:] = -1
-                continue
-            if is_open or depth < 3 or (tag == _INTEGER and (size == 0 or size > 8)):
+            elif event == _WRONG or depth < 3:
                 return k
-            part = stack[2, _TAG]
-            if part == _TITLE and tag == _STRING and depth == 3:
-                title, title_length = i, size
-            elif part == _IDS and depth >= 5:
-                field = _field(stack, depth)
-                if field >= 0:
-                    found[field, 0], found[field, 1] = i, size
-                    found[field, 2] = tag == _INTEGER
-            elif tag == _INTEGER and (
-                (part == _TAXID and depth == 3) or (has_leaves and part == _LINKS and depth == 4)
-            ):
-                value = _read_integer(data, i, size)
-                if 0 < value < 1 << 32:
-                    taxids[taxa] = value
-                    taxa += 1
-            i += size
-        while written > begin and headers[written - 1] == _SPACE:
-            written -= 1
-        blanks = 0
-        while begin + blanks < written and headers[begin + blanks] == _SPACE:
-            blanks += 1
-        if blanks > 0:
-            for j in range(begin, written - blanks):
-                headers[j] = headers[j + blanks]
-            written -= blanks
-        header_ends[k], taxid_ends[k] = written, taxa
+            else:
+                part = stack[2, _TAG]
+                if part == _TITLE and tag == _STRING and depth == 3:
+                    title, title_length = i, size
+                elif part == _IDS:
+                    _keep_field(stack, depth, tag, size, i, found)
+                elif tag == _INTEGER and _is_taxid(part, depth, has_leaves):
+                    taxa += _write_taxid(data, i, size, taxids[taxa:])
+                i += size
+        if lines == 0:
+            return k
+        written = begin + _strip(headers[begin:], written - begin)
+        written_ends[0, k], written_ends[1, k] = written, taxa
     return -1

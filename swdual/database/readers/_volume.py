@@ -310,18 +310,16 @@ class Volume:
         size = int((ends - starts).sum())
         text = np.empty(_deflines.GROWTH * size, np.uint8)
         taxids = np.empty(size // 3 + 1, np.uint32)
-        text_ends, taxid_ends = np.empty_like(starts), np.empty_like(starts)
+        text_ends, taxid_ends = written_ends = np.empty((2, len(records)), np.int64)
         wrong = _deflines.read_deflines(
             self._headers.array(),
             starts,
             ends,
             self.version == 5,
-            np.empty((_deflines.MAX_DEPTH, 3), np.int64),
-            np.empty((2 * _deflines.FIELDS, 3), np.int64),
+            np.empty((_deflines.WORK_ROWS, 3), np.int64),
             text,
-            text_ends,
             taxids,
-            taxid_ends,
+            written_ends,
         )
         if wrong >= 0:
             raise self._headers.damaged(f"the header of record {int(records[wrong])}")

@@ -8,7 +8,8 @@ D. Tsafrir, Y. Etsion, D. Feitelson, IEEE TPDS 18(6), 2007.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Generator, Iterator
 
 from swdual.errors import InputError
 from swdual.scheduling import predictors
@@ -82,13 +83,7 @@ class Policy:
         correction: str,
         **priority: int,
     ) -> None:
-        by_processors = by == "processors" or allocator.FORCED
-        if order == SHORTEST:
-            if backfill_order != SAME:
-                raise InputError(
-                    "order=shortest is an order of backfilling; leave it or backfill_order out"
-                )
-            order, backfill_order = SUBMISSION, "sjf"
+        order, backfill_order = _split_shortest(order, backfill_order)
         queue_order = find_order(order, platform.processors, priority)
         orders = (
             queue_order,
@@ -96,14 +91,17 @@ class Policy:
             if backfill_order == SAME
             else find_order(backfill_order, platform.processors, priority),
         )
-        predictions = None if predictor == REQUEST else Predictions(predictor, correction)
-        if predictions is not None and (by_processors or reserve_depth != "1"):
-            raise InputError(
-                "run times are predicted for one reservation, by count; leave predictor out, or "
-                "by=processors, reserve_depth and the forced allocator"
-            )
-        self._method: _ByCount | Reserving | conservative.Policy
-        if reserve_depth == "all":
+        by_processors = by == "processors" or allocator.FORCED
+        self._method: _OneReservation | Reserving | conservative.Policy
+        if predictor != REQUEST:
+            predictions = Predictions(predictor, correction)
+            if by_processors or reserve_depth != "1":
+                raise InputError(
+                    "run times are predicted for one reservation, by count; leave predictor out, "
+                    "or by=processors, reserve_depth and the forced allocator"
+                )
+            self._method = _Predicted(*orders, predictions)
+        elif reserve_depth == "all":
             if backfill_order != SAME:
                 raise InputError(
                     "with a reservation for every job none is tried before another; leave "
@@ -112,115 +110,181 @@ class Policy:
             self._method = conservative.Policy(
                 platform, allocator, by, "textbook", order, **priority
             )
-        elif not reserve_depth.isdecimal():
-            raise InputError(
-                f"reserve_depth cannot be {reserve_depth!r}: it is 0, 1, 2, ... or all"
-            )
         elif reserve_depth == "1" and not by_processors:
-            self._method = _ByCount(*orders, predictions)
+            self._method = _ByCount(*orders)
         else:
-            self._method = Reserving(
-                platform, allocator, int(reserve_depth), by_processors, *orders
-            )
+            depth = _parse_depth(reserve_depth)
+            self._method = Reserving(platform, allocator, depth, by_processors, *orders)
 
     def decide(self, view: View) -> Iterator[Start]:
         """Yield the jobs that start now."""
         return self._method.decide(view)
 
 
-class _ByCount:
+def _split_shortest(
+    order: str | Order, backfill_order: str | Order
+) -> tuple[str | Order, str | Order]:
+    """Return the order of the queue and that of backfilling, without the name for both."""
+    if order != SHORTEST:
+        return order, backfill_order
+    if backfill_order != SAME:
+        raise InputError(
+            "order=shortest is an order of backfilling; leave it or backfill_order out"
+        )
+    return SUBMISSION, "sjf"
+
+
+def _parse_depth(reserve_depth: str) -> int:
+    if not reserve_depth.isdecimal():
+        raise InputError(f"reserve_depth cannot be {reserve_depth!r}: it is 0, 1, 2, ... or all")
+    return int(reserve_depth)
+
+
+class _OneReservation(ABC):
     """One reservation, by count: the shadow time and the extra processors."""
 
     def __init__(
-        self,
-        order: QueueOrder | None,
-        backfill_order: QueueOrder | None,
-        predictions: Predictions | None,
+        self, order: QueueOrder | None, backfill_order: QueueOrder | None, *, promises: bool
     ) -> None:
         self._order = order
         self._backfill_order = backfill_order
-        self._predictions = predictions
+        self._orders = {each for each in (order, backfill_order) if each is not None}
+        self._promises = promises
+        self._expected: dict[int, float] | None = None  # seconds by index; None: as requested
         self._latest_ends = LatestEnds()
-        self._waiting = WaitingColumns()  # unless run times are predicted
         self._head: Job | None = None
 
     def decide(self, view: View) -> Iterator[Start]:
-        now, queue, predictions = view.now, view.queue, self._predictions
-        expected = None if predictions is None else predictions.expected
-        for order in {self._order, self._backfill_order}:  # which may be the same
-            if order is not None:
-                order.update(view)
-        if predictions is None:
-            for ended in view.ended:
-                self._latest_ends.remove(ended.latest_end, ended.job.index)
-            for job in view.submitted:
-                self._waiting.add(job.index, job.processors, job.requested_time)
-        elif predictions.update(view, self._latest_ends):
-            self._head = None
-        ranked = None
-        if self._order is not None:
-            ranked = iter(self._order.sort(view, queue.values(), expected))
-        while queue:
-            head = next(iter(queue.values()) if ranked is None else ranked)
-            if head.processors > view.free_count:
-                break
-            view.note(head, "started as the head of the queue")
-            self._head = None
-            yield self._start(view, head, backfilled=False)
-        else:
+        """Yield the jobs that start now."""
+        for order in self._orders:
+            order.update(view)
+        self._update_jobs(view)
+        head = yield from self._start_heads(view)
+        if head is None:
             return
         shadow, extra = self._latest_ends.find_shadow_time(head.processors, view.free_count)
-        if ranked is None and expected is None:
+        if self._promises:
             view.promise(head, shadow)
-        view.note(
-            head, f"head of the queue: {reason_to_wait(view, head)}; reserved at {seconds(shadow)}"
-        )
+        if view.watching:
+            why = f"head of the queue: {reason_to_wait(view, head)}"
+            view.note(head, f"{why}; reserved at {seconds(shadow)}")
         # Where nothing ended, none started before the head, it is the same, and all are expected to
         # run as before, what waited before finds no more room now than it did then.
         same = not view.ended and head is self._head
         self._head = head
-        # What is free and extra only becomes less, so that few are left to be looked at in turn.
-        if same or expected is not None or len(queue) < MIN_COLUMNS:
-            candidates = [
-                job
-                for job in (view.submitted if same else queue.values())
-                if job.processors <= view.free_count
-                and (
-                    job.processors <= extra
-                    or now + (job.requested_time if expected is None else expected[job.index])
-                    <= shadow
-                )
-                and job.index in queue
-            ]
-        else:
-            fitting = self._waiting.fit_around_head(
-                now, view.free_count, shadow, extra, in_turn=self._backfill_order is None
-            )
-            candidates = [queue[index] for index in fitting]
+        candidates = self._find_candidates(view, shadow, extra, same=same)
         if self._backfill_order is not None:
-            candidates = self._backfill_order.sort(view, candidates, expected)
-        for job in candidates:
-            time = job.requested_time if expected is None else expected[job.index]
-            beyond = now + time > shadow
-            if job.processors <= view.free_count and not (beyond and job.processors > extra):
-                if beyond:
-                    extra -= job.processors
-                view.note(job, f"backfilled: job {head.number}, the head, keeps its reservation")
-                yield self._start(view, job, backfilled=True)
+            candidates = self._backfill_order.sort(view, candidates, self._expected)
+        extra = yield from self._backfill(view, head, candidates, shadow, extra)
         if view.watching:
             for job in view.queue.values():
                 if job is not head:
                     view.note(job, _refusal(view, job, shadow, extra))
 
+    def _start_heads(self, view: View) -> Generator[Start, None, Job | None]:
+        """Start the first jobs of the queue; return the one that has no room, or None."""
+        queue = view.queue
+        ranked = None
+        if self._order is not None:
+            ranked = iter(self._order.sort(view, queue.values(), self._expected))
+        while queue:
+            head = next(iter(queue.values()) if ranked is None else ranked)
+            if head.processors > view.free_count:
+                return head
+            view.note(head, "started as the head of the queue")
+            self._head = None
+            yield self._start(view, head, backfilled=False)
+        return None
+
+    def _backfill(
+        self, view: View, head: Job, candidates: list[Job], shadow: float, extra: int
+    ) -> Generator[Start, None, int]:
+        """Start the candidates that do not delay the head; return the extra processors left."""
+        for job in candidates:
+            beyond = view.now + self._expect(job) > shadow
+            if job.processors <= view.free_count and not (beyond and job.processors > extra):
+                if beyond:
+                    extra -= job.processors
+                view.note(job, f"backfilled: job {head.number}, the head, keeps its reservation")
+                yield self._start(view, job, backfilled=True)
+        return extra
+
     def _start(self, view: View, job: Job, *, backfilled: bool) -> Start:
-        predictions = self._predictions
-        if predictions is None:
-            time = job.requested_time
-            self._waiting.remove(job.index)
-        else:
-            time = predictions.expected[job.index]
-        self._latest_ends.add(view.now + time, job.index, job.processors)
+        self._latest_ends.add(view.now + self._expect(job), job.index, job.processors)
         return Start(job, None, backfilled)
+
+    def _find_candidates(self, view: View, shadow: float, extra: int, *, same: bool) -> list[Job]:
+        """Return the waiting jobs that fit now and do not delay the head, each by itself.
+
+        What is free and extra only becomes less, so that few are left to be looked at in turn.
+        With `same`, those submitted before are known not to fit.
+        """
+        now, queue, free = view.now, view.queue, view.free_count
+        return [
+            job
+            for job in (view.submitted if same else queue.values())
+            if job.processors <= free
+            and (job.processors <= extra or now + self._expect(job) <= shadow)
+            and job.index in queue
+        ]
+
+    @abstractmethod
+    def _update_jobs(self, view: View) -> None:
+        """Note which jobs have ended, and which were submitted."""
+
+    @abstractmethod
+    def _expect(self, job: Job) -> float:
+        """Return how many seconds a job is expected to run."""
+
+
+class _ByCount(_OneReservation):
+    """Jobs are expected to run as long as they request."""
+
+    def __init__(self, order: QueueOrder | None, backfill_order: QueueOrder | None) -> None:
+        super().__init__(order, backfill_order, promises=order is None)
+        self._waiting = WaitingColumns()
+
+    def _update_jobs(self, view: View) -> None:
+        for ended in view.ended:
+            self._latest_ends.remove(ended.latest_end, ended.job.index)
+        for job in view.submitted:
+            self._waiting.add(job.index, job.processors, job.requested_time)
+
+    def _expect(self, job: Job) -> float:
+        return job.requested_time
+
+    def _start(self, view: View, job: Job, *, backfilled: bool) -> Start:
+        self._waiting.remove(job.index)
+        return super()._start(view, job, backfilled=backfilled)
+
+    def _find_candidates(self, view: View, shadow: float, extra: int, *, same: bool) -> list[Job]:
+        if same or len(view.queue) < MIN_COLUMNS:
+            return super()._find_candidates(view, shadow, extra, same=same)
+        fitting = self._waiting.fit_around_head(
+            view.now, view.free_count, shadow, extra, in_turn=self._backfill_order is None
+        )
+        return [view.queue[index] for index in fitting]
+
+
+class _Predicted(_OneReservation):
+    """Jobs are expected to run as long as predicted, so that nothing is promised."""
+
+    def __init__(
+        self,
+        order: QueueOrder | None,
+        backfill_order: QueueOrder | None,
+        predictions: Predictions,
+    ) -> None:
+        super().__init__(order, backfill_order, promises=False)
+        self._predictions = predictions
+        self._expected = predictions.expected
+
+    def _update_jobs(self, view: View) -> None:
+        if self._predictions.update(view, self._latest_ends):
+            self._head = None
+
+    def _expect(self, job: Job) -> float:
+        return self._predictions.expected[job.index]
 
 
 def _refusal(view: View, job: Job, shadow: float, extra: int) -> str:

@@ -16,6 +16,7 @@ import swdual
 from swdual.database import taxids as storing
 from swdual.database.build import build
 from swdual.database.database import Database
+from swdual.database.source import TypedBatches
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.fasta import read_sequences
 from swdual.sequences.sequence import (
@@ -188,7 +189,7 @@ def test_a_table_gives_ids_to_all_titles(tmp_path, looked_up):
     stream, source = io.BytesIO(), storing.TaxidSource(table=tmp_path / "map")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(storing, "KEYS_PER_RECORD", max(1, (1 << 20) // looked_up))
-        build(batches, stream, PROTEIN, title="t", scratch=tmp_path, taxids=source)
+        build(TypedBatches(batches, PROTEIN, "t"), stream, scratch=tmp_path, taxids=source)
     (tmp_path / "t.db").write_bytes(stream.getvalue())
     expected = [
         tuple(sorted({known[name] for name in names if name in known})) or (77,)

@@ -22,6 +22,7 @@ from swdual.backends import reference, simd
 from swdual.database import layout
 from swdual.database.build import HEADERS, build
 from swdual.database.database import Database
+from swdual.database.source import TypedBatches
 from swdual.database.subset import Subset, select_records
 from swdual.database.taxids import TaxidSource
 from swdual.errors import DatabaseError
@@ -249,7 +250,8 @@ def input_of(file, flags):
 def _database(sequences, alphabet, taxids=HEADERS):
     stream = io.BytesIO()
     records = [Sequence(title, alphabet.encode(letters)) for title, letters in sequences]
-    build([batch_of(records)], stream, alphabet, title="seed", scratch=None, taxids=taxids)
+    typed = TypedBatches([batch_of(records)], alphabet, "seed")
+    build(typed, stream, scratch=None, taxids=taxids)
     return stream.getvalue()
 
 

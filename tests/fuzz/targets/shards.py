@@ -18,6 +18,7 @@ from fuzz.targets import database as whole
 from swdual.database import layout
 from swdual.database.build import build
 from swdual.database.database import Database
+from swdual.database.source import TypedBatches
 from swdual.errors import DatabaseError
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
@@ -155,14 +156,9 @@ def _input_of(files, flags):
 
 def _database(sequences, shards):
     streams = [io.BytesIO() for _ in range(1 + shards)]
-    build(
-        [batch_of(Sequence(title, PROTEIN.encode(letters)) for title, letters in sequences)],
-        streams[0],
-        PROTEIN,
-        title="seed",
-        scratch=None,
-        shards=streams[1:],
-    )
+    batch = batch_of(Sequence(title, PROTEIN.encode(letters)) for title, letters in sequences)
+    typed = TypedBatches([batch], PROTEIN, "seed")
+    build(typed, streams[0], scratch=None, shards=streams[1:])
     return [stream.getvalue() for stream in streams]
 
 
