@@ -42,6 +42,8 @@ class Declaration(NamedTuple):
         The limits of a number.
     longest
         The longest text that a server takes, in characters.
+    implies
+        The types of queries and targets, "prot" or "nucl", that the option makes sense for.
     server, pairs
         Why a server, or a comparison of all pairs, cannot have it; "" if it can.
     library
@@ -64,6 +66,7 @@ class Declaration(NamedTuple):
     minimum: int | None = None
     maximum: int | None = None
     longest: int = 4096
+    implies: tuple[str, str] | None = None
     server: str = ""
     pairs: str = ""
     library: bool = True
@@ -351,6 +354,7 @@ OPTIONS: dict[str, Declaration] = {
         "Reward for a nucleotide match.  [default: 2]",
         blast="-reward",
         kind="count",
+        implies=("nucl", "nucl"),
     ),
     "penalty": Declaration(
         "Scoring",
@@ -358,6 +362,7 @@ OPTIONS: dict[str, Declaration] = {
         "Penalty for a nucleotide mismatch.  [default: -3]",
         blast="-penalty",
         kind="count",
+        implies=("nucl", "nucl"),
     ),
     "strand": Declaration(
         "Scoring",
@@ -365,6 +370,7 @@ OPTIONS: dict[str, Declaration] = {
         "Strand of a nucleotide query to compare. The better of both counts.  [default: both]",
         blast="-strand",
         choices=("both", "plus", "minus"),
+        implies=("nucl", "nucl"),
     ),
     "query_gencode": Declaration(
         "Scoring",
@@ -373,6 +379,7 @@ OPTIONS: dict[str, Declaration] = {
         blast="-query-gencode",
         kind="count",
         minimum=1,
+        implies=("nucl", "prot"),
     ),
     "db_gencode": Declaration(
         "Scoring",
@@ -381,6 +388,7 @@ OPTIONS: dict[str, Declaration] = {
         blast="-db-gencode",
         kind="count",
         minimum=1,
+        implies=("prot", "nucl"),
     ),
     "frameshift": Declaration(
         "Scoring",
@@ -392,6 +400,7 @@ OPTIONS: dict[str, Declaration] = {
         metavar="COST",
         default=0,
         minimum=0,
+        implies=("nucl", "prot"),
     ),
     "stats": Declaration(
         "Scoring",

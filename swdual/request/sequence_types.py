@@ -9,6 +9,7 @@ from typing import Any
 from swdual.errors import InputError
 from swdual.io.stream import CHUNK_BYTES
 from swdual.profiles.query import list_profiles
+from swdual.request.declarations import OPTIONS, list_topics
 from swdual.request.options import SearchOptions
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import ALPHABETS, NUCLEOTIDE, PROTEIN, Alphabet
@@ -119,11 +120,7 @@ def _expect_database(options: SearchOptions) -> Alphabet | None:
     if options.task is not None:
         task = find_task(options.task)
         return NUCLEOTIDE if task.translates_targets else ALPHABETS[task.dbtype]
-    if options.query_gencode is not None or options.frameshift:
-        return PROTEIN
-    if options.db_gencode is not None or _asks_for_bases(options):
-        return NUCLEOTIDE
-    return None
+    return _imply(options, "translation", 1) or _imply(options, "scheme", 1)
 
 
 def _expect_queries(options: SearchOptions) -> Alphabet | None:
@@ -131,17 +128,19 @@ def _expect_queries(options: SearchOptions) -> Alphabet | None:
     if options.task is not None:
         task = find_task(options.task)
         return NUCLEOTIDE if task.translates_queries else ALPHABETS[task.dbtype]
-    if options.query_gencode is not None or options.frameshift:
-        return NUCLEOTIDE
-    if options.dbtype == "prot" or options.db_gencode is not None:
-        return PROTEIN
-    if options.dbtype == "nucl" or _asks_for_bases(options):
-        return NUCLEOTIDE
+    translated = _imply(options, "translation", 0)
+    if translated is not None or options.dbtype == "auto":
+        return translated or _imply(options, "scheme", 0)
+    return ALPHABETS.get(options.dbtype)
+
+
+def _imply(options: SearchOptions, topic: str, side: int) -> Alphabet | None:
+    """Return the type of queries (side 0) or targets (1) that the options of a topic imply."""
+    for name in list_topics(topic):
+        types = OPTIONS[name].implies
+        if types is not None and getattr(options, name) not in (None, 0):
+            return ALPHABETS[types[side]]
     return None
-
-
-def _asks_for_bases(options: SearchOptions) -> bool:
-    return any(each is not None for each in (options.strand, options.reward, options.penalty))
 
 
 def _find_matrix_alphabet(options: SearchOptions) -> Alphabet | None:
