@@ -13,10 +13,9 @@ from swdual.errors import InputError
 from swdual.hits.query_result import QueryResult
 from swdual.master.checkpoint import Checkpoint, Identity
 from swdual.master.search import Search
-from swdual.profiles.profile import INCLUSION
+from swdual.profiles.position_scores import INCLUSION
 from swdual.request.declarations import AUDIT_WITHOUT, OPTIONS, list_topics
 from swdual.request.options import SearchKeywords, SearchOptions
-from swdual.request.selection import apply_taxonomy
 from swdual.request.sources import ALL_PAIRS
 from swdual.runtime.keywords import (
     insert_parameters,
@@ -387,6 +386,7 @@ def prepare_iteration(
     """
     from swdual.master.iteration import IteratedSearch
     from swdual.profiles.build import require_profiles
+    from swdual.request.selection import apply_taxonomy
 
     opened = apply_taxonomy(rules.open_database(database, options), options)
     options = replace(options, taxonomy=None)

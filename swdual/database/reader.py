@@ -15,6 +15,7 @@ from types import ModuleType
 from typing import Any
 
 from swdual import registry
+from swdual.database.layout import MAGIC
 from swdual.io.stream import Source
 from swdual.sequences.alphabet import Alphabet
 from swdual.sequences.sequence import Batch
@@ -83,13 +84,24 @@ class OtherDatabase:
 
 def find_reader(path: Source) -> ModuleType | None:
     """Return the reader of the database that a path names; None if it is of no other program."""
-    if path == "-":
+    if path == "-" or _is_own(path):
         return None
     for name in registry.available(PACKAGE):
         module = registry.load(PACKAGE, name)
         if module.detect(os.fspath(path)):
             return module
     return None
+
+
+def _is_own(path: Source) -> bool:
+    """Return whether a path is a file of swdual's: then no reader need be asked, nor loaded."""
+    if is_url(path):
+        return False
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(MAGIC)) == MAGIC
+    except OSError:
+        return False
 
 
 def list_files(source: Any) -> list[Source]:

@@ -31,9 +31,9 @@ from swdual.prediction.preview import (
 )
 from swdual.prediction.synthetic_database import block_bytes
 from swdual.profiles.query import list_profiles
+from swdual.request.declarations import TARGET_OPTIONS
 from swdual.request.inputs import choose_comparison, read_sources
 from swdual.request.options import SearchKeywords, SearchOptions
-from swdual.request.selection import TARGET_OPTIONS
 from swdual.request.sources import Sources, name_queries, open_sources
 from swdual.sequences.frames import frame_length
 

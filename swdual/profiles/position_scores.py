@@ -17,6 +17,9 @@ UNSCORED = -32768
 """The score of a letter that a position does not score, as in PSI-BLAST's files: most often B, J,
 Z, U and O."""
 
+INCLUSION = 0.002
+"""Hits with a smaller E-value take part in a profile: psiblast's -inclusion_ethresh."""
+
 
 @dataclass(frozen=True, eq=False)
 class PositionScores:

@@ -19,14 +19,11 @@ from swdual.profiles.build import (
 )
 from swdual.profiles.files import read_scores, write_scores
 from swdual.profiles.msa import read_msa, require_proteins
-from swdual.profiles.position_scores import PositionScores
+from swdual.profiles.position_scores import INCLUSION, PositionScores
 from swdual.profiles.rows import QueryHits, place_hits, read_query, read_rows, replace_o
 from swdual.runtime.keywords import suggest_names
 from swdual.sequences.sequence import Sequence
 from swdual.statistics.karlin_altschul import KarlinAltschul
-
-INCLUSION = 0.002
-"""Hits with a smaller E-value take part in a profile: psiblast's -inclusion_ethresh."""
 
 
 @dataclass(frozen=True, eq=False)

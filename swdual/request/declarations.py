@@ -558,6 +558,9 @@ OPTIONS: dict[str, Declaration] = {
 """The options by name, in the order in which the help shows those of a group."""
 
 
+TARGET_OPTIONS = ("taxids", "not_taxids", "target_ids", "not_target_ids")
+"""Options that choose targets."""
+
 AUDIT_WITHOUT = (
     "best",
     "alignments",

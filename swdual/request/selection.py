@@ -12,6 +12,7 @@ from swdual.database.database import Database
 from swdual.database.id_list import parse_identifiers
 from swdual.database.subset import Subset, select_records
 from swdual.errors import InputError
+from swdual.request.declarations import TARGET_OPTIONS
 from swdual.request.options import SearchOptions
 from swdual.taxonomy.taxdump import read_taxonomy
 from swdual.taxonomy.taxid_list import TaxidList, parse_taxids
@@ -20,9 +21,6 @@ from swdual.text.messages import pluralize, quote
 
 SHOWN = 5
 """Unknown ids that a message names."""
-
-TARGET_OPTIONS = ("taxids", "not_taxids", "target_ids", "not_target_ids")
-"""Options that choose targets."""
 
 logger = logging.getLogger("swdual")
 

@@ -13,8 +13,8 @@ from swdual.database.source import IN_MEMORY, is_database, read_typed_records
 from swdual.errors import InputError
 from swdual.profiles.position_scores import PositionScores
 from swdual.profiles.query import list_profiles
+from swdual.request.declarations import TARGET_OPTIONS
 from swdual.request.options import SearchOptions
-from swdual.request.selection import apply_taxonomy, choose_targets
 from swdual.request.sequence_types import look_at, make_database_rule, make_query_rule
 from swdual.sequences.detection import Decision, TypeRule
 from swdual.sequences.objects import plain_source
@@ -99,8 +99,13 @@ def open_sources(queries: Any, database: Any, options: SearchOptions) -> Sources
     profiles = list_profiles(queries)
     rule = make_database_rule(options, queries)
     given = open_database(database, options.on_invalid, rule, options.memory_limit)
-    given = apply_taxonomy(given, options)
-    return Sources(queries, given, choose_targets(given, options), options, profiles)
+    targets = given
+    if any(getattr(options, name) is not None for name in ("taxonomy", *TARGET_OPTIONS)):
+        from swdual.request.selection import apply_taxonomy, choose_targets
+
+        given = apply_taxonomy(given, options)
+        targets = choose_targets(given, options)
+    return Sources(queries, given, targets, options, profiles)
 
 
 def name_queries(queries: Any, options: SearchOptions) -> Any:
