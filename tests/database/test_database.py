@@ -24,6 +24,7 @@ from swdual.database.layout import (
 )
 from swdual.database.makedb import makedb
 from swdual.database.mapping import MemoryFile
+from swdual.database.source import TypedBatches
 from swdual.errors import DatabaseError
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
@@ -290,7 +291,7 @@ def test_a_database_whose_lengths_do_not_descend_is_refused():
     """The kernels rely on the order, so a file that was made to break it must not reach them."""
     stream = io.BytesIO()
     batch = batch_of([Sequence("a", bytes(4)), Sequence("b", bytes(12))])
-    building.build([batch], stream, PROTEIN, title="t", scratch=None)
+    building.build(TypedBatches([batch], PROTEIN, "t"), stream, scratch=None)
     whole = bytearray(stream.getvalue())
     place = next(x for x in read_manifest(memoryview(whole), "x").sections if x.name == "lengths/0")
     whole[place.offset : place.offset + 8] = np.array([4, 12], "<u4").tobytes()

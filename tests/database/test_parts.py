@@ -22,6 +22,7 @@ from swdual.database import build as building
 from swdual.database.database import Database
 from swdual.database.makedb import makedb
 from swdual.database.mapping import MemoryFile
+from swdual.database.source import TypedBatches
 from swdual.errors import DatabaseError, OutputError
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN
@@ -72,10 +73,8 @@ def test_blocks_that_were_sent_are_the_blocks(sequences, block, shards):
     with pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
         patch.setattr(building, "BLOCK_BYTES", block)
         building.build(
-            [batch_of(sequences)],
+            TypedBatches([batch_of(sequences)], PROTEIN, "t"),
             streams[0],
-            PROTEIN,
-            title="t",
             scratch=Path(folder),
             shards=streams[1:],
         )

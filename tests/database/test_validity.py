@@ -18,6 +18,7 @@ from swdual.database.layout import (
     pack_header,
     pack_shard_header,
 )
+from swdual.database.source import TypedBatches
 from swdual.errors import DatabaseError
 from swdual.sequences.alphabet import PAD, PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
@@ -31,7 +32,7 @@ def whole(monkeypatch):
     monkeypatch.setattr(building, "BLOCK_BYTES", 48)
     stream = io.BytesIO()
     records = [Sequence(title, PROTEIN.encode(letters)) for title, letters in TARGETS]
-    building.build([batch_of(records)], stream, PROTEIN, title="t", scratch=None)
+    building.build(TypedBatches([batch_of(records)], PROTEIN, "t"), stream, scratch=None)
     data = stream.getvalue()
     *_, offset, size, _, _ = HEADER.unpack_from(data)
     return json.loads(data[offset : offset + size]), bytearray(data[:offset])
@@ -228,10 +229,8 @@ def sharded():
     streams = [io.BytesIO() for _ in range(3)]
     records = [Sequence(title, PROTEIN.encode(letters)) for title, letters in TARGETS]
     building.build(
-        [batch_of(records)],
+        TypedBatches([batch_of(records)], PROTEIN, "t"),
         streams[0],
-        PROTEIN,
-        title="t",
         scratch=None,
         shards=streams[1:],
     )
