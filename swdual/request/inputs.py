@@ -103,6 +103,14 @@ def read_sources(sources: Sources, comparison: Comparison) -> SearchInputs:
     compared = comparison.compare_targets(sources.targets, options.memory_limit)
     params = decide_parameters(sources, comparison, compared)
     queries = read_queries(sources, compared, params)
+    scheme = params.scheme
+    logger.debug(
+        "scheme: %s, gap open %d, gap extend %d; E-values: %s",
+        scheme.matrix.name,
+        scheme.gap_open,
+        scheme.gap_extend,
+        params.stats,
+    )
     pairs = ALL_TARGETS
     if sources.all_pairs:
         require_all_pairs(compared, queries, params, options.dbtype)
@@ -167,13 +175,6 @@ def decide_parameters(
     if options.stats != "none":
         require_negative_mean(scheme.matrix)
     params = choose_parameters(options, comparison, scheme, strand)
-    logger.debug(
-        "scheme: %s, gap open %d, gap extend %d; E-values: %s",
-        scheme.matrix.name,
-        scheme.gap_open,
-        scheme.gap_extend,
-        params.stats,
-    )
     if params.adjusts:
         _require_composition(compared, params)
     dbsize, dbseqs = params.dbsize, None
