@@ -18,12 +18,19 @@ from swdual.master import checkpoint as checkpoint_module
 from swdual.master import partition, setup
 from swdual.master import ranges as ranges_module
 from swdual.master.candidates import Candidates, Scored
-from swdual.master.checkpoint import Checkpoint
+from swdual.master.checkpoint import Checkpoint, make_identity
 from swdual.master.ranges import TaskId, restore_ranges
 from swdual.master.search import Search
 from swdual.master.serialization import HEAD, TASK, read_key, serialize
+from swdual.request.comparison import Comparison
+from swdual.request.comparisons.frameshifted import Frameshifted
+from swdual.request.comparisons.profile import ByProfile
+from swdual.request.comparisons.translated import Translated
 from swdual.request.options import SearchOptions
+from swdual.request.search_parameters import SearchParameters
+from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN
+from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence, batch_of
 from swdual.statistics.fit import LENGTH_BINS, SCORE_BINS
 
@@ -361,6 +368,26 @@ def test_the_journal_of_another_search_is_refused(
     assert words in str(error.value)
     assert str(error.value).startswith(f"{path}: is the journal of a search with ")
     assert path.read_bytes() == kept
+
+
+def test_a_journal_tells_how_sequences_are_compared(database):
+    """Every number of a kind of comparison tells it from others."""
+    kinds = [
+        Comparison(),
+        Translated(query_gencode=1),
+        Translated(query_gencode=11),
+        Translated(db_gencode=1),
+        Frameshifted(1, frameshift=15),
+        Frameshifted(1, frameshift=14),
+        ByProfile(),
+    ]
+    scheme = ScoringScheme(matrices.load("BLOSUM62"))
+    told = [
+        make_identity(QUERIES, database, SearchParameters(scheme, comparison=each))
+        for each in kinds
+    ]
+    for number, identity in enumerate(told):
+        assert told.index(identity) == number
 
 
 def test_other_queries_and_targets_are_refused(monkeypatch, many_tasks, path, database):

@@ -224,6 +224,10 @@ REFUSED = {
     "mask": ({"mask": "seg"}, "`mask` masks"),
     "lower case": ({"lcase_masking": True}, "`lcase_masking` masks"),
     "strand": ({"strand": "both"}, "for nucleotides"),
+    "code of queries": ({"query_gencode": 11}, "`query_gencode=11` translates nucleotides, but p"),
+    "code of targets": ({"db_gencode": 1}, "`db_gencode=1` translates nucleotides"),
+    "task": ({"task": "blastx"}, "`task='blastx'` translates nucleotides"),
+    "frameshifts": ({"frameshift": 15}, "`frameshift=15` is for translated nucleotides"),
 }
 
 
