@@ -14,7 +14,8 @@ import xxhash
 from numpy.typing import NDArray
 
 from swdual.database.database import Database
-from swdual.hits.query_result import HIT_COLUMNS, QueryResult
+from swdual.hits.columns import HIT_COLUMNS
+from swdual.hits.query_result import QueryResult
 
 SEED = 0xAD1
 
