@@ -34,10 +34,10 @@ from _report import save_rows, table
 
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.job import Job
-from swdual.scheduling.policies._shadow import find_shadow_time
 from swdual.scheduling.policy import Running, Start, View
 from swdual.scheduling.predictors import INCREMENTS
 from swdual.scheduling.schedule import Schedule
+from swdual.scheduling.shadow import find_shadow_time
 from swdual.scheduling.workload.workload import Workload
 
 TRACES = {"KTH-SP2-1996-2": 100, "CTC-SP2-1996-3.1-cln": 338, "SDSC-SP2-1998-4.2-cln": 128} | {

@@ -74,10 +74,10 @@ nitpick_ignore_regex = [
     ("py:.*", r"(numpy|np|os|pathlib|collections|matplotlib)\..*"),
     # Names of types as the code imports them, where it does so for the type checker only.
     ("py:class", r"(NDArray|ndarray|Path|Speedup|SequenceOf|Numbers|Piece|Timing|CleaningReport)"),
-    ("py:class", r"(Source|swdual\.sequences\.matrices\.LetterScores)"),
+    ("py:class", r"(Source|AlignedHits|swdual\.sequences\.matrices\.LetterScores)"),
     # Inner types that a signature names and users neither make nor take apart.
     ("py:class", r"(swdual\.[a-z_.]+\.)?(ScheduleData|SearchParameters|Tracebacks|Batch|Trace)"),
-    ("py:class", r"swdual\.[a-z_.]+\.(TypeRule|PairKeywords)"),
+    ("py:class", r"swdual\.[a-z_.]+\.(TypeRule|PairKeywords|Executions)"),
     ("py:class", r"swdual\.[a-z_.]+\.(Further|Query)(Alignments|Hits)"),
     ("py:class", r"swdual\.[a-z_.]+\.(InclusionHistory|TargetRecords|Output|Statistics)"),
     ("py:class", r"swdual\.[a-z_.]+\.(ClusterRules|RoundOptions|(Allocator|Policy)Plugin)"),

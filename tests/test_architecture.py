@@ -71,7 +71,7 @@ OWNERS = {
             "results/search_results.py",
             "hits/hit.py",
         ),  # for their types only
-        *("hits/query_result.py", "alignment/alignment.py"),
+        *("hits/query_result.py", "hits/searchio.py", "alignment/alignment.py"),
     },
     "starlette": {f"server/{name}.py" for name in ("app", "guard", "problems")},
     "uvicorn": {"server/connections.py", "server/service.py"},

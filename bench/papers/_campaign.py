@@ -1,9 +1,9 @@
-"""What campaigns of simulations share: traces, rows that are kept as they come, options, plots.
+"""What campaigns of simulations share: traces, rows that are kept as they come, plots.
 
 A campaign is a list of tasks, each of which gives one row of a table. Rows are appended to a file
 as they are found, so that a campaign that was stopped goes on where it was. When it is done they
 are sorted and compressed: the file is the same however often the campaign was stopped and whoever
-found which row. `--judge` makes verdicts, plots and page of these rows, without a simulation.
+found which row.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import csv
 import gzip
 import io
 import multiprocessing
-import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -33,7 +32,6 @@ from swdual.io.progress import progress_bar
 from swdual.scheduling.workload.repair import rules
 from swdual.scheduling.workload.swf import read_swf
 from swdual.scheduling.workload.workload import Workload
-from swdual.version import __version__
 
 Row = dict[str, Any]
 
@@ -254,42 +252,6 @@ class Run(NamedTuple):
             return read(self.kept / f"{name}_rows.csv.gz")
         path = None if self.folder is None else self.folder / f"{name}_rows.csv.gz"
         return collect(tasks(), work, path, self.jobs)
-
-
-def campaign(name: str) -> Callable[[Callable[..., None]], click.Command]:
-    """Return the decorator of a campaign's function, which gets a `Run` and its own options."""
-
-    def decorate(function: Callable[..., None]) -> click.Command:
-        def main(
-            jobs: int, traces: Path, quick: bool, keep: bool, judge: bool, out: Path | None,
-            **chosen: Any,
-        ) -> None:  # fmt: skip
-            kept = newest(name) if judge else None
-            folder = out or (kept if judge else RESULTS / __version__ / "papers" if keep else None)
-            if folder is not None:
-                folder.mkdir(parents=True, exist_ok=True)
-            function(Run(folder, kept, jobs, traces, quick), **chosen)
-            if out is None and (keep or judge):
-                from page import write_page
-
-                write_page()
-
-        main.__doc__ = function.__doc__
-        main.__dict__.update(function.__dict__)  # the options that were put before it
-        for option in (
-            click.option("--out", type=click.Path(path_type=Path),
-                         help="Write, and continue, this folder."),
-            click.option("--judge", is_flag=True, help="Judge the kept rows, simulate nothing."),
-            click.option("--keep", is_flag=True, help="Write, and continue, bench/results."),
-            click.option("--quick", is_flag=True, help="A few small instances."),
-            click.option("--traces", type=click.Path(path_type=Path), default=TRACES,
-                         help="Their folder."),
-            click.option("--jobs", default=os.cpu_count() or 1, help="Processes."),
-        ):  # fmt: skip
-            main = option(main)
-        return click.command(name)(main)
-
-    return decorate
 
 
 def newest(name: str) -> Path:

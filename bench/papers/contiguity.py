@@ -33,7 +33,8 @@ from numpy.typing import NDArray
 # This folder comes last: it has a file that is called like the package.
 sys.path.sort(key=lambda folder: Path(folder).resolve() == Path(__file__).resolve().parent)
 sys.path.append(str(Path(__file__).resolve().parent))
-from _campaign import Row, Run, campaign, check_traces, column, density, draw, trace
+from _campaign import Row, Run, check_traces, column, density, draw, trace
+from _command import campaign
 from _verdicts import (
     CONTRADICTED,
     Claim,

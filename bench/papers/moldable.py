@@ -32,7 +32,8 @@ from numpy.typing import NDArray
 # This folder comes last: it has a file that is called like the package.
 sys.path.sort(key=lambda folder: Path(folder).resolve() == Path(__file__).resolve().parent)
 sys.path.append(str(Path(__file__).resolve().parent))
-from _campaign import Row, Run, campaign, column, draw
+from _campaign import Row, Run, column, draw
+from _command import campaign
 from _verdicts import (
     CONTRADICTED,
     REPRODUCED,

@@ -52,7 +52,8 @@ import numpy as np
 sys.path.sort(key=lambda folder: Path(folder).resolve() == Path(__file__).resolve().parent)
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.append(str(Path(__file__).resolve().parent))
-from _campaign import Row, Run, campaign, column, draw
+from _campaign import Row, Run, column, draw
+from _command import campaign
 from _verdicts import (
     CONTRADICTED,
     REPRODUCED,

@@ -45,7 +45,8 @@ from numpy.typing import NDArray
 # This folder comes last: it has a file that is called like the package.
 sys.path.sort(key=lambda folder: Path(folder).resolve() == Path(__file__).resolve().parent)
 sys.path.append(str(Path(__file__).resolve().parent))
-from _campaign import Row, Run, campaign, check_traces, column, draw, trace
+from _campaign import Row, Run, check_traces, column, draw, trace
+from _command import campaign
 from _verdicts import (
     CONTRADICTED,
     Claim,
@@ -67,7 +68,7 @@ from swdual.scheduling import metrics
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.schedule import Schedule
 from swdual.scheduling.workload import lublin
-from swdual.scheduling.workload.threads import joined, split, turnaround_times
+from swdual.scheduling.workload.threads import joined, split
 from swdual.scheduling.workload.workload import Workload
 
 MACHINES = {"small": 32, "small_at_once": 32, "lublin": 128, "kth-sp2": 100, "hpc2n": 240}
@@ -139,7 +140,7 @@ def work(folder: Path, task: Row) -> Row:
     row: Row = {}
 
     def keep(name: str, schedule: Schedule) -> NDArray[np.float64]:
-        times = turnaround_times(schedule)
+        times = metrics.turnaround_of_threads(schedule)
         row[name] = float(times.mean())
         row[f"{name} narrow"] = float(times[narrow].mean())
         row[f"{name} idle"] = metrics.fragmentation(schedule)

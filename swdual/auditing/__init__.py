@@ -10,8 +10,10 @@
     What a table has of the truth: hits, scores, E-values, order.
 ``intervals``
     Confidence intervals of shares, from a sample of queries or of pairs.
-``audit``
-    All of it for several tables: the result.
+``findings``
+    All of it for several tables.
 ``layout``, ``page``
-    The result as tables and text, and as a page.
+    The findings as tables and text, and as a page.
+``audit``
+    Makes them; the result that users see.
 """

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from swdual.auditing.comparison import RATIO_EDGES, label_bins
+from swdual.auditing.findings import Findings
 from swdual.text.messages import pluralize, sanitize
 from swdual.text.notebook import Head
-
-if TYPE_CHECKING:
-    from swdual.auditing.audit import Audit
 
 NOTHING = "-"
 """What is shown where there is nothing to tell."""
@@ -24,7 +22,7 @@ class Section(NamedTuple):
     rows: list[list[str]]
 
 
-def describe_truth(audit: Audit) -> list[str]:
+def describe_truth(audit: Findings) -> list[str]:
     """Return what the tables are compared with, in lines."""
     facts, sample = audit.facts, audit.sample
     queries = pluralize(len(audit.queries), "query", "queries")
@@ -44,18 +42,18 @@ def describe_truth(audit: Audit) -> list[str]:
     return lines
 
 
-def list_sections(audit: Audit) -> list[Section]:
+def list_sections(audit: Findings) -> list[Section]:
     """Return the tables of an audit."""
     return [_found(audit), _differences(audit), _ratios(audit), _runs(audit)]
 
 
-def list_remarks(audit: Audit) -> list[str]:
+def list_remarks(audit: Findings) -> list[str]:
     """Return the remarks on all tables, each with the name of its table."""
     return [f"{each.label}: {sanitize(text)}" for each in audit.tables for text in each.remarks]
 
 
 def _section(
-    audit: Audit, title: str, names: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]
+    audit: Findings, title: str, names: Sequence[str], rows: Iterable[tuple[str, Sequence[str]]]
 ) -> Section:
     """Return a table with one column for each table of an audit, behind others.
 
@@ -72,7 +70,7 @@ def _section(
     return Section(title, heads, [[first, *others] for first, others in rows])
 
 
-def _runs(audit: Audit) -> Section:
+def _runs(audit: Findings) -> Section:
     runs = [each.table.run for each in audit.tables]
     limits = [f"{each.max_targets:,}" if each.max_targets else NOTHING for each in audit.tables]
     rows = [
@@ -87,7 +85,7 @@ def _runs(audit: Audit) -> Section:
     return _section(audit, "Tables, as far as their headers tell", ["run"], rows)
 
 
-def _found(audit: Audit) -> Section:
+def _found(audit: Findings) -> Section:
     rows = audit.summary()
     size = len(audit.bins)
     cells = []
@@ -103,7 +101,7 @@ def format_share(row: dict[str, Any]) -> str:
     Parameters
     ----------
     row
-        A row of `Audit.summary`.
+        A row of `Findings.summary`.
 
     >>> format_share({"found": 3, "missed": 1, "share": 0.75, "low": 0.25, "high": 1.0})
     '3 of 4, 75.0 % (25.0 to 100.0)'
@@ -116,7 +114,7 @@ def format_share(row: dict[str, Any]) -> str:
     return text
 
 
-def _differences(audit: Audit) -> Section:
+def _differences(audit: Findings) -> Section:
     totals = audit.summary()[len(audit.bins) - 1 :: len(audit.bins)]
     measures = audit.measures()
     tops = [row["tops"] for row in measures]
@@ -148,7 +146,7 @@ def _part(count: int, whole: int) -> str:
     return f"{count:,} of {whole:,}" if whole else NOTHING
 
 
-def _ratios(audit: Audit) -> Section:
+def _ratios(audit: Findings) -> Section:
     measures = audit.measures()
     rows = [
         (name, [f"{row['ratios'][name]:,}" for row in measures]) for name in label_bins(RATIO_EDGES)
@@ -156,7 +154,7 @@ def _ratios(audit: Audit) -> Section:
     return _section(audit, "E-values of common hits, listed over exact", ["ratio"], rows)
 
 
-def write_text(audit: Audit) -> str:
+def write_text(audit: Findings) -> str:
     """Return the audit as text."""
     parts = ["\n".join(describe_truth(audit))]
     for title, heads, rows in list_sections(audit):

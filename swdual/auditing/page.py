@@ -5,11 +5,12 @@ The page lists single hits, too: those that tables miss, or that differ from the
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from swdual.auditing.comparison import FOUND
+from swdual.auditing.findings import Findings
 from swdual.auditing.layout import describe_truth, list_remarks, list_sections
 from swdual.format import print_bits, print_evalue
 from swdual.io.output import Output
@@ -19,9 +20,6 @@ from swdual.text import notebook
 from swdual.text.messages import sanitize
 from swdual.text.notebook import Group, Head, Markup, join, text
 from swdual.version import __version__
-
-if TYPE_CHECKING:
-    from swdual.auditing.audit import Audit
 
 MAX_HITS, STATIC_HITS = 50_000, 50
 """Single hits that a page holds, and those that it shows without the script."""
@@ -36,7 +34,7 @@ SERIES = 7
 """Colours of tables; more tables have dashed lines."""
 
 
-def write_page(audit: Audit, stream: Output) -> None:
+def write_page(audit: Findings, stream: Output) -> None:
     """Write the page.
 
     Parameters
@@ -84,7 +82,7 @@ def write_page(audit: Audit, stream: Output) -> None:
     page.finish(join([head, body]))
 
 
-def render_tables(audit: Audit) -> str:
+def render_tables(audit: Findings) -> str:
     """Return what a notebook shows."""
     parts = [notebook.paragraph(text(line)) for line in describe_truth(audit)]
     for title, heads, rows in list_sections(audit):
@@ -94,7 +92,7 @@ def render_tables(audit: Audit) -> str:
     return join(parts)
 
 
-def _list_losses(audit: Audit) -> tuple[dict[str, list[Any]], int]:
+def _list_losses(audit: Findings) -> tuple[dict[str, list[Any]], int]:
     """Return the hits to list as columns, and how many there are.
 
     They are those that are missed or extra, and then those that are found with another bit score,
@@ -144,7 +142,7 @@ def _static_hits(columns: dict[str, list[Any]]) -> Markup:
     return static_table(f"The first {len(cells):,}", heads, cells)
 
 
-def draw_shares(audit: Audit) -> Markup:
+def draw_shares(audit: Findings) -> Markup:
     """Return a chart of the share of hits that each table has, by exact E-value."""
     bins = audit.bins[:-1]
     size = len(audit.bins)

@@ -19,6 +19,7 @@ from collections.abc import Iterable, Sequence
 from swdual.alignment.alignment import Alignment
 from swdual.format import check_translated
 from swdual.formats._header import format_tags, format_target_cigar, peek
+from swdual.hits.columns import HitColumns
 from swdual.hits.hit import Hit
 from swdual.hits.query_result import QueryResult
 from swdual.io.output import Output, Utf8
@@ -104,5 +105,5 @@ def _clipped_cigar(alignment: Alignment) -> str:
     return "".join((*texts[:2], format_target_cigar(alignment), *texts[2:]))
 
 
-def _letters(result: QueryResult, codes: bytes) -> str:
+def _letters(result: HitColumns, codes: bytes) -> str:
     return result.targets.alphabet.decode(codes).replace("*", "X")

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.composition.adjusted import describe_adjustment
 from swdual.errors import InputError
+from swdual.hits.aligned_hits import AlignedHits
+from swdual.hits.hit import Hit
 from swdual.hits.inclusion import Inclusion
-from swdual.hits.query_result import QueryResult
 from swdual.hits.self_scores import find_relative_scores
 from swdual.hits.targets import TargetRecords
 from swdual.hits.taxa import (
@@ -45,11 +46,11 @@ class Field(NamedTuple):
 
     kind: Kind
     meaning: str
-    values: Callable[[QueryResult], Sequence[Any] | NDArray[Any]]
+    values: Callable[[AlignedHits], Sequence[Any] | NDArray[Any]]
     traced: bool = False
 
 
-def _column(name: str) -> Callable[[QueryResult], NDArray[np.int64]]:
+def _column(name: str) -> Callable[[AlignedHits], NDArray[np.int64]]:
     return lambda result: result.tracebacks.column(name)
 
 
@@ -59,7 +60,7 @@ def _percent(part: NDArray[np.int64], total: NDArray[np.int64] | int) -> NDArray
         return 100.0 * part / total
 
 
-def _ratio(name: str) -> Callable[[QueryResult], NDArray[np.float64]]:
+def _ratio(name: str) -> Callable[[AlignedHits], NDArray[np.float64]]:
     return lambda result: _percent(
         result.tracebacks.column(name), result.tracebacks.column("lengths")
     )
@@ -69,7 +70,7 @@ def _span(traced: Tracebacks, side: str) -> NDArray[np.int64]:
     return traced.column(f"{side}_ends") - traced.column(f"{side}_starts")
 
 
-def _count_covered(result: QueryResult) -> NDArray[np.int64]:
+def _count_covered(result: AlignedHits) -> NDArray[np.int64]:
     """Return how many residues of the query are in any alignment of each hit that is reported."""
     rows = result.per_alignment()
     if rows.row_hits is None:
@@ -87,7 +88,7 @@ def _count_covered(result: QueryResult) -> NDArray[np.int64]:
     return covered[hits] if rows is result else covered
 
 
-def _count_uniquely_covered(result: QueryResult) -> NDArray[np.float64]:
+def _count_uniquely_covered(result: AlignedHits) -> NDArray[np.float64]:
     """Return how many residues of the query each hit covers, if the target's count once.
 
     As in BLAST, this is the query beside those parts of the target that no better alignment of the
@@ -113,7 +114,7 @@ def _count_uniquely_covered(result: QueryResult) -> NDArray[np.float64]:
     return covered[hits] if rows is result else covered
 
 
-def _bound(side: str, edge: str, other: str) -> Callable[[QueryResult], NDArray[np.int64]]:
+def _bound(side: str, edge: str, other: str) -> Callable[[AlignedHits], NDArray[np.int64]]:
     """Return where the alignment begins or ends in a sequence, read along its frame.
 
     Parameters
@@ -124,7 +125,7 @@ def _bound(side: str, edge: str, other: str) -> Callable[[QueryResult], NDArray[
         Which end of the aligned part it is: "first" or "last", and on a minus strand.
     """
 
-    def positions(result: QueryResult) -> NDArray[np.int64]:
+    def positions(result: AlignedHits) -> NDArray[np.int64]:
         before = result.query.before if side == "query" else 0
         choices = {
             "first": result.tracebacks.column(f"{side}_starts") + before + 1,
@@ -138,7 +139,7 @@ def _bound(side: str, edge: str, other: str) -> Callable[[QueryResult], NDArray[
 
 def _first(
     value: Callable[[Inclusion], float], missing: float
-) -> Callable[[QueryResult], list[Any]]:
+) -> Callable[[AlignedHits], list[Any]]:
     """Return a column about the first inclusion of each target.
 
     Parameters
@@ -147,31 +148,35 @@ def _first(
         What it has of the inclusion, and where there is none.
     """
 
-    def values(result: QueryResult) -> list[Any]:
+    def values(result: AlignedHits) -> list[Any]:
         found = map(result.inclusions.get, result.ordinals.tolist())
         return [missing if inclusion is None else value(inclusion) for inclusion in found]
 
     return values
 
 
-def _rows(row: int) -> Callable[[QueryResult], list[str]]:
-    return lambda result: [hit.alignment.rows[row] for hit in result]
+def _rows(row: int) -> Callable[[AlignedHits], list[str]]:
+    return lambda result: [hit.alignment.rows[row] for hit in _view(result)]
 
 
-def _repeat(value: Callable[[QueryResult], Any]) -> Callable[[QueryResult], list[Any]]:
+def _view(result: AlignedHits) -> list[Hit]:
+    return [Hit(result, k) for k in range(len(result))]
+
+
+def _repeat(value: Callable[[AlignedHits], Any]) -> Callable[[AlignedHits], list[Any]]:
     """Return a column that has the same value for all hits of a query."""
     return lambda result: [value(result)] * len(result)
 
 
-def _compares_nucleotides(result: QueryResult) -> bool:
+def _compares_nucleotides(result: AlignedHits) -> bool:
     return bool(result.params.scheme.matrix.alphabet.complements)
 
 
-def _decode(result: QueryResult, codes: bytes) -> str:
+def _decode(result: AlignedHits, codes: bytes) -> str:
     return result.targets.alphabet.cased.decode(codes)
 
 
-def _name_adjustments(result: QueryResult) -> list[str]:
+def _name_adjustments(result: AlignedHits) -> list[str]:
     """Return how each score was adjusted for composition, in words."""
     return [describe_adjustment(kind) for kind in result.adjustments.tolist()]
 
@@ -286,7 +291,7 @@ FIELDS: dict[str, Field] = {
     "btop": Field(
         "text",
         "BLAST's trace-back operations",
-        lambda result: [hit.alignment.btop for hit in result],
+        lambda result: [hit.alignment.btop for hit in _view(result)],
         traced=True,
     ),
     "cigar": Field(
@@ -539,7 +544,7 @@ def needs_alignment(names: Sequence[str]) -> bool:
     return any(FIELDS[name].traced for name in names)
 
 
-def columns(result: QueryResult, names: Sequence[str]) -> list[Sequence[Any] | NDArray[Any]]:
+def columns(result: AlignedHits, names: Sequence[str]) -> list[Sequence[Any] | NDArray[Any]]:
     """Return the columns of some fields for the hits of one query.
 
     Parameters

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,18 +14,16 @@ from swdual.alignment.tracer import Tracer
 from swdual.backend import Progress
 from swdual.composition.adjuster import Adjuster
 from swdual.composition.tables import SCALE
+from swdual.hits.columns import HitColumns
 from swdual.profiles.query import find_positions, find_scores
 from swdual.request.search_parameters import AlignmentFilters
 from swdual.sequences.frames import list_frames, measure_frames
 from swdual.statistics.sum_statistics import find_min_score
 from swdual.statistics.table import TableStatistics
 
-if TYPE_CHECKING:
-    from swdual.hits.query_result import QueryResult
-
 
 def align_further(
-    result: QueryResult,
+    result: HitColumns,
     tracer: Tracer,
     adjuster: Adjuster | None,
     progress: Progress = lambda cells: None,
@@ -58,7 +55,7 @@ def align_further(
 
 
 def _align(
-    result: QueryResult, tracer: Tracer, adjuster: Adjuster | None, progress: Progress
+    result: HitColumns, tracer: Tracer, adjuster: Adjuster | None, progress: Progress
 ) -> FurtherAlignments:
     """Return the further alignments of hits whose tables are in memory together."""
     query, params, profile = result.query, result.params, find_scores(result.query)
@@ -107,7 +104,7 @@ def _align(
     return found._replace(scores=raw, unrounded=unrounded, bits=bits, log_evalues=log_evalues)
 
 
-def list_readings(result: QueryResult) -> Readings:
+def list_readings(result: HitColumns) -> Readings:
     """Return in which frames the query and its targets are compared.
 
     Parameters
@@ -128,7 +125,7 @@ def _round(scores: NDArray[np.int64], unit: int) -> NDArray[np.int64]:
 
 
 def _evaluate(
-    result: QueryResult,
+    result: HitColumns,
     scores: NDArray[np.int64],
     unit: int,
     hits: NDArray[np.int64],
@@ -160,7 +157,7 @@ def _evaluate(
 
 
 def _find_min_scores(
-    result: QueryResult, scores: NDArray[np.int64], unit: int, frames: Frames
+    result: HitColumns, scores: NDArray[np.int64], unit: int, frames: Frames
 ) -> NDArray[np.int64]:
     """Return (hits,) the smallest score, up to that of the hit, that passes all limits.
 
@@ -201,7 +198,7 @@ def _find_min_scores(
     return np.maximum(high, 1)
 
 
-def _find_min_link_score(result: QueryResult, query_length: int) -> int:
+def _find_min_link_score(result: HitColumns, query_length: int) -> int:
     """Return the smallest score of an alignment that is linked with others."""
     statistics = result.statistics
     assert isinstance(statistics, TableStatistics)

@@ -16,7 +16,7 @@ from swdual.sequences.sequence import Sequence, first_word
 if TYPE_CHECKING:
     import Bio.Align
 
-    from swdual.hits.query_result import QueryResult
+    from swdual.hits.aligned_hits import AlignedHits
     from swdual.taxonomy.tree import Taxon
 
 
@@ -32,7 +32,7 @@ class Hit:
         Which of them this is, from 0.
     """
 
-    result: QueryResult
+    result: AlignedHits
     place: int
 
     def __hash__(self) -> int:
@@ -263,4 +263,6 @@ class Hit:
     def _repr_html_(self) -> str:
         from swdual.hits.shown import hit_page
 
-        return hit_page(self)
+        result, place = self.result, self.place
+        adjustment = int(result.adjustments[place]) if result.params.adjusts else None
+        return hit_page(self.alignments, self.rank, float(result.log_evalues[place]), adjustment)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from swdual.hits.query_result import QueryResult
+from swdual.hits.columns import HitColumns
 
 
 class Inclusion(NamedTuple):
@@ -48,7 +47,7 @@ class InclusionHistory:
     earlier: Mapping[int, Inclusion] = field(repr=False)
 
 
-def list_inclusions(result: QueryResult, log_limit: float) -> dict[int, Inclusion]:
+def list_inclusions(result: HitColumns, log_limit: float) -> dict[int, Inclusion]:
     """Return the inclusions of a round, by the targets' numbers in the database.
 
     Parameters

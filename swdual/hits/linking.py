@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.hits.aligned_hits import AlignedHits
 from swdual.hits.further import list_readings
 from swdual.sequences.frames import measure_frames
 from swdual.statistics.sum_statistics import Piece, SumParameters, link_alignments
 from swdual.statistics.table import TableStatistics
 
-if TYPE_CHECKING:
-    from swdual.hits.query_result import QueryResult
+Hits = TypeVar("Hits", bound=AlignedHits)
 
 
-def link_hits(result: QueryResult) -> QueryResult:
+def link_hits(result: Hits) -> Hits:
     """Return the hits of a query by the E-values of linked alignments, smallest first.
 
     Equal E-values are in the order of scores, equal scores in that of the database's input. The
@@ -52,7 +52,7 @@ def link_hits(result: QueryResult) -> QueryResult:
     return found.top(params.max_target_seqs) if params.max_target_seqs else found
 
 
-def _link(rows: QueryResult) -> NDArray[np.float64]:
+def _link(rows: AlignedHits) -> NDArray[np.float64]:
     """Return the E-value of each alignment, or of the set that it is in, as a logarithm."""
     statistics = rows.statistics
     assert isinstance(statistics, TableStatistics)

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.hits.query_result import LATE_GRID_BYTES, QueryResult
+from swdual.hits.columns import LATE_GRID_BYTES, HitColumns
 from swdual.profiles.query import ProfileQuery, find_positions, find_scores
 from swdual.request.search_parameters import SearchParameters
 from swdual.sequences.alphabet import raise_case
@@ -18,7 +18,7 @@ MAX_KEPT = 1 << 16
 """Self-scores that are kept, of the sequences that were asked for last."""
 
 
-def find_relative_scores(result: QueryResult) -> NDArray[np.float64]:
+def find_relative_scores(result: HitColumns) -> NDArray[np.float64]:
     """Return (hits,) raw scores, divided by the smaller self-score of query and target.
 
     Not-a-number where that is 0. A self-score is that of the hit which a sequence has of itself,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
 
-from swdual.alignment.alignment import TITLE_WIDTH
+from swdual.alignment.alignment import TITLE_WIDTH, Alignment
 from swdual.composition.adjusted import describe_adjustment
+from swdual.hits.columns import HitColumns
 from swdual.sequences.sequence import description, first_word
 from swdual.text.messages import pluralize
 from swdual.text.notebook import (
@@ -25,15 +25,11 @@ from swdual.text.notebook import (
     text,
 )
 
-if TYPE_CHECKING:
-    from swdual.hits.hit import Hit
-    from swdual.hits.query_result import QueryResult
-
 ID_WIDTH, ABOUT_WIDTH = 36, 46
 """Letters of an identifier and of a title that a table shows."""
 
 
-def hits_table(results: Iterable[QueryResult], count: int) -> Markup:
+def hits_table(results: Iterable[HitColumns], count: int) -> Markup:
     """Return a table of the best hits of each query, under the query's name.
 
     Parameters
@@ -62,7 +58,7 @@ def hits_table(results: Iterable[QueryResult], count: int) -> Markup:
     return table(heads, groups)
 
 
-def query_line(result: QueryResult, shown: int) -> Markup:
+def query_line(result: HitColumns, shown: int) -> Markup:
     """Return the query's name, its length, and its number of hits.
 
     Parameters
@@ -84,7 +80,7 @@ def query_line(result: QueryResult, shown: int) -> Markup:
     return Markup(f"{join(parts, ' ')}{faint(size)}")
 
 
-def _rows(result: QueryResult, evaluated: bool) -> list[list[Markup]]:
+def _rows(result: HitColumns, evaluated: bool) -> list[list[Markup]]:
     """Return a row for each hit; it needs no sequences of targets."""
     column = result.tracebacks.column
     length = max(1, len(result.query))
@@ -109,16 +105,29 @@ def _rows(result: QueryResult, evaluated: bool) -> list[list[Markup]]:
     return rows
 
 
-def hit_page(hit: Hit) -> Markup:
-    """Return what a notebook shows of one hit: names, numbers and the alignments."""
+def hit_page(
+    alignments: Sequence[Alignment], rank: int, log_evalue: float, adjustment: int | None
+) -> Markup:
+    """Return what a notebook shows of one hit: names, numbers and the alignments.
+
+    Parameters
+    ----------
+    alignments
+        Those of the hit, best first.
+    rank
+        Its rank among the hits of the query, from 1.
+    log_evalue
+        Natural logarithm of its E-value; not-a-number without statistics.
+    adjustment
+        How its score was adjusted for composition; None if scores are plain.
+    """
+    best, *others = alignments
     worth: dict[str, object] = {}
-    if hit.evalue is not None:
-        log_evalue = float(hit.result.log_evalues[hit.place])
-        worth = {"E-value": format_evalue(log_evalue), "bits": f"{hit.bits:.1f}"}
-    if hit.result.params.adjusts:
-        worth["matrix"] = describe_adjustment(int(hit.result.adjustments[hit.place]))
-    best, *others = hit.alignments
-    pages = [best.page("query", f"hit {hit.rank}", worth)]
+    if not math.isnan(log_evalue):
+        worth = {"E-value": format_evalue(log_evalue), "bits": f"{best.bits:.1f}"}
+    if adjustment is not None:
+        worth["matrix"] = describe_adjustment(adjustment)
+    pages = [best.page("query", f"hit {rank}", worth)]
     for number, each in enumerate(others, start=2):
         worth = {"alignment": number}
         if each.evalue is not None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from swdual.errors import InputError
+from swdual.hits.columns import HitColumns
+from swdual.hits.targets import TargetRecords
 from swdual.taxonomy.tree import ROOT, Taxon, Taxonomy
-
-if TYPE_CHECKING:
-    from swdual.hits.query_result import QueryResult
-    from swdual.hits.targets import TargetRecords
 
 UNKNOWN = "N/A"
 """What BLAST prints for what it does not know of a taxon."""
@@ -85,13 +83,13 @@ def require_taxonomy(targets: TargetRecords) -> Taxonomy:
     return targets.taxonomy
 
 
-def list_taxids(result: QueryResult) -> list[str]:
+def list_taxids(result: HitColumns) -> list[str]:
     """Return all taxonomy ids of each target; "0" where there is none, as BLAST prints it."""
     require_taxids(result.targets)
     return [";".join(map(str, taxids)) or "0" for taxids in result.taxids]
 
 
-def list_first_taxids(result: QueryResult) -> list[str]:
+def list_first_taxids(result: HitColumns) -> list[str]:
     """Return the first taxonomy id of each target."""
     require_taxids(result.targets)
     return [str(taxids[0]) if taxids else UNKNOWN for taxids in result.taxids]
@@ -99,7 +97,7 @@ def list_first_taxids(result: QueryResult) -> list[str]:
 
 def describe_taxa(
     describe: Callable[[Taxonomy, int], str], *, all_taxa: bool
-) -> Callable[[QueryResult], list[str]]:
+) -> Callable[[HitColumns], list[str]]:
     """Return a column with texts about the taxa of each target.
 
     Parameters
@@ -110,7 +108,7 @@ def describe_taxa(
         Whether it tells about all taxa of a target, separated by ";", or about the first.
     """
 
-    def values(result: QueryResult) -> list[str]:
+    def values(result: HitColumns) -> list[str]:
         tree = require_taxonomy(result.targets)
         column = []
         for taxids in result.taxids:
@@ -151,7 +149,7 @@ def format_lineage(lineage: list[Taxon] | tuple[Taxon, ...]) -> str:
     return "; ".join(taxon.name for taxon in lineage if taxon.taxid != ROOT)
 
 
-def find_common_ancestor(result: QueryResult, top: float) -> CommonAncestor:
+def find_common_ancestor(result: HitColumns, top: float) -> CommonAncestor:
     """Return the lowest common ancestor of the organisms of a query's best hits.
 
     Parameters

@@ -15,7 +15,8 @@ from swdual.composition.tables import SCALE
 from swdual.composition.targets import SEG
 from swdual.database.database import Database
 from swdual.database.target_range import Range
-from swdual.hits.query_result import QueryResult, score_cutoff
+from swdual.hits.columns import score_cutoff
+from swdual.hits.query_result import QueryResult
 from swdual.master.candidates import Candidates, Scored, select_best
 from swdual.master.checkpoint import Checkpoint
 from swdual.master.execution_log import ExecutionLog

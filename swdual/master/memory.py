@@ -18,7 +18,7 @@ from swdual.backend import KEPT_BYTES, TARGET_COST, CachingScorer, Scorer
 from swdual.composition.positions import find_max_table_bytes
 from swdual.database.database import Database
 from swdual.database.memory import index_bytes
-from swdual.hits.query_result import LATE_GRID_BYTES
+from swdual.hits.columns import LATE_GRID_BYTES
 from swdual.master.ranges import MIN_RANGE_RESIDUES
 from swdual.request.queries import QUERY_BYTES, RESIDUE_BYTES
 from swdual.runtime.memory import (

@@ -19,8 +19,7 @@ from swdual.database.id_list import IdentifierList, parse_identifiers
 from swdual.errors import InputError
 from swdual.masking.mask import BLAST_PREFIX, STORED_MASKS, Mask, parse_mask
 from swdual.planning.planner import PACKAGE as planners
-from swdual.request.declarations import OPTIONS
-from swdual.request.search_parameters import ALIGNMENT_FILTERS
+from swdual.request.declarations import OPTIONS, list_topics
 from swdual.runtime.keywords import (
     plain_flag,
     plain_number,
@@ -376,7 +375,7 @@ class SearchOptions:
             plain = plain_flag(name, value) if kind is bool else plain_number(name, value, kind)
             declared = OPTIONS[name]
             if declared.minimum is not None:
-                require_range(name, plain, declared.minimum, percentage=declared.maximum == 100)
+                require_range(name, value, declared.minimum, percentage=declared.maximum == 100)
             object.__setattr__(self, name, plain)
         for name in ("query_gencode", "db_gencode"):
             if getattr(self, name) is not None:
@@ -435,7 +434,9 @@ class SearchOptions:
     @property
     def finds_alignments(self) -> bool:
         """Whether the search finds alignments: for the output, or for a filter that needs them."""
-        return self.align or any(getattr(self, name) > 0 for name in ALIGNMENT_FILTERS)
+        return self.align or any(
+            getattr(self, name) > 0 for name in list_topics("alignment filters")
+        )
 
     def for_nodes(self) -> Self:
         """Return the options as nodes of a cluster need them: without what only the client does."""

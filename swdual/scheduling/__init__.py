@@ -13,7 +13,7 @@ Stages, in the order in which a simulation meets them:
     Which job starts when: the contract of a policy, and those that there are.
 ``orders``, ``fair_share``, ``predictors``
     Which waiting job comes first; how much users have used; how long jobs are expected to run.
-``placing``, ``plugins``
+``placing``, ``shadow``, ``plugins``
     Helpers for policies; policies and allocators of files, classes and other packages.
 ``profile``, ``reservations``, ``kernels``
     Processors that will be free, by requested times; reserved starts; the compiled parts.

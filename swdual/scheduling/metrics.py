@@ -20,6 +20,7 @@ from swdual.errors import InputError
 from swdual.registry import NamedValues
 from swdual.scheduling.energy import energy_by_state
 from swdual.scheduling.job import seconds
+from swdual.scheduling.workload.threads import Threads
 from swdual.scheduling.workload.trace import MISSING, is_known
 
 if TYPE_CHECKING:
@@ -39,6 +40,17 @@ def waiting_time(schedule: ScheduleData) -> Column:
 def turnaround_time(schedule: ScheduleData) -> Column:
     """Return (jobs,) seconds from submission to end, or flow time: finish - submit."""
     return schedule.turnaround_time
+
+
+def turnaround_of_threads(schedule: ScheduleData) -> Column:
+    """Return (jobs,) seconds from the submission of a job to the end of its last thread.
+
+    Jobs are in the order of `Threads.of`; those of a schedule of rigid jobs are in the same one.
+    """
+    if "job" not in schedule.workload.extra:
+        return schedule.turnaround_time
+    of = Threads.of(schedule.workload)
+    return of.last(schedule.finish_time) - of.submit_time
 
 
 def stretch(schedule: ScheduleData) -> Column:

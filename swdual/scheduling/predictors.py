@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.scheduling.job import Job
-from swdual.scheduling.policies._shadow import LatestEnds
 from swdual.scheduling.policy import Option, View
+from swdual.scheduling.shadow import LatestEnds
 
 REQUEST = "request"
 """The predictor that predicts what is requested, and the correction to that."""

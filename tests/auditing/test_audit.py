@@ -9,7 +9,8 @@ import re
 import pytest
 
 import swdual
-from swdual.auditing.audit import COLUMNS, label_tables
+from swdual.auditing.audit import label_tables
+from swdual.auditing.findings import COLUMNS
 from swdual.errors import InputError
 from swdual.io.output import Output
 

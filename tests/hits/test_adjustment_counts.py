@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import swdual
-from swdual.hits import search_parameters
 from swdual.hits.adjustment_counts import AdjustmentCounts
+from swdual.request import search_parameters
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 

@@ -20,7 +20,7 @@ import swdual
 from swdual.alignment.tracer import Tracer
 from swdual.errors import InputError
 from swdual.format import print_bits, print_coverage, print_evalue
-from swdual.hits import query_result
+from swdual.hits import columns as hit_columns
 from swdual.hits.fields import columns
 from swdual.sequences.genetic_codes import GENETIC_CODES
 
@@ -138,7 +138,7 @@ def test_the_first_alignment_is_that_of_a_search_for_one(found):
         one = swdual.search(QUERIES, TARGETS, max_target_seqs=0, evalue=10, comp_based_stats=mode)
         for several, single in zip(results, one, strict=True):
             assert several.titles == single.titles
-            for name in query_result.HIT_COLUMNS:
+            for name in hit_columns.HIT_COLUMNS:
                 assert np.array_equal(getattr(several, name), getattr(single, name)), name
             assert np.array_equal(several.tracebacks.numbers, single.tracebacks.numbers)
             assert single.per_alignment() is single
@@ -203,7 +203,7 @@ def test_alignments_found_late_are_the_same(options, monkeypatch):
     assert all(result.traced_further is not None for result in now if len(result))
     assert sum(len(result.further.scores) for result in now) > 50
     late = swdual.search(QUERIES, TARGETS, **common, align=False, threads=1)
-    monkeypatch.setattr(query_result, "MAX_PIECE_WEIGHT", 5000)
+    monkeypatch.setattr(hit_columns, "MAX_PIECE_WEIGHT", 5000)
     for one, other in zip(now, late, strict=True):
         assert same(one, other)
         assert same(one, pickle.loads(pickle.dumps(other)))

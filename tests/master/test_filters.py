@@ -9,8 +9,8 @@ import pytest
 
 import swdual
 from swdual.errors import InputError
-from swdual.hits import query_result
-from swdual.hits.query_result import score_cutoff
+from swdual.hits import columns, query_result
+from swdual.hits.columns import score_cutoff
 from swdual.master import merge, ranges
 from swdual.master.context import SearchContext
 
@@ -140,14 +140,14 @@ def test_threads_and_ranges_change_nothing(pair, monkeypatch, options):
         assert swdual.search(*pair, max_target_seqs=5, **more) == usual
         assert swdual.search(*pair, max_target_seqs=5, align=False, **more) == usual
     monkeypatch.setattr(SearchContext, "aligns_now", lambda self, hits: False)
-    monkeypatch.setattr(query_result, "MAX_PIECE_WEIGHT", 1500)
+    monkeypatch.setattr(columns, "MAX_PIECE_WEIGHT", 1500)
     assert swdual.search(*pair, max_target_seqs=5, **STATS["table"], **options) == usual
 
 
 def test_no_more_alignments_are_found_than_needed(pair, monkeypatch):
     """Where they are found some at a time, the search for more ends with the last that counts."""
     monkeypatch.setattr(SearchContext, "aligns_now", lambda self, hits: False)
-    monkeypatch.setattr(query_result, "MAX_PIECE_WEIGHT", 1500)
+    monkeypatch.setattr(columns, "MAX_PIECE_WEIGHT", 1500)
     looked_at = []
     passing = query_result.QueryResult.is_passing
 

@@ -17,7 +17,7 @@ from swdual.database.database import Database
 from swdual.database.makedb import makedb
 from swdual.database.memory import BuildMemoryPlan, fit_memory_plan, limit_batches
 from swdual.errors import InputError, MemoryLimitError
-from swdual.hits import query_result
+from swdual.hits import columns
 from swdual.master import memory, setup
 from swdual.master import ranges as ranges_module
 from swdual.master.memory import (
@@ -153,7 +153,7 @@ def test_a_search_in_little_memory_does_what_its_plan_says(monkeypatch):
     monkeypatch.setattr(memory, "MIN_RANGE", 4000)
     monkeypatch.setattr(memory, "MIN_BATCH_QUERIES", 2)
     monkeypatch.setattr(memory, "MIN_COMPLETED", 40)
-    monkeypatch.setattr(query_result, "MAX_PIECE_WEIGHT", 20_000)
+    monkeypatch.setattr(columns, "MAX_PIECE_WEIGHT", 20_000)
     targets = database_of(sequences(np.random.default_rng(6).integers(20, 300, 900), seed=7))
     queries = {f"q{k}": PROTEIN.decode(targets[k].codes) for k in range(0, 50, 10)}
     options = {"max_target_seqs": 300, "evalue": 1e9, "threads": 2, "device": "cpu"}
@@ -182,7 +182,7 @@ def test_hits_come_in_pieces_that_make_up_the_whole(monkeypatch):
     (result,) = iter_search(target, records, **options)
     assert [piece is result for piece in result.pieces()] == [True]
     ordinals = result.ordinals.tolist()
-    monkeypatch.setattr(query_result, "MAX_PIECE_WEIGHT", 3000)
+    monkeypatch.setattr(columns, "MAX_PIECE_WEIGHT", 3000)
     pieces = list(result.pieces())
     assert len(pieces) > 5
     assert [x for piece in pieces for x in piece.ordinals.tolist()] == ordinals

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from swdual.errors import InputError
 from swdual.scheduling.job import Job
 from swdual.scheduling.placing import reason_to_wait, start_now
-from swdual.scheduling.policies._shadow import LatestEnds
 from swdual.scheduling.policies._waiting import MIN_COLUMNS, WaitingColumns
 from swdual.scheduling.policy import Option, Start, View
+from swdual.scheduling.shadow import LatestEnds
 from swdual.scheduling.workload.workload import Workload
 from swdual.text.messages import pluralize
 

@@ -27,10 +27,10 @@ from swdual.scheduling.placing import reason_to_wait
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies import conservative
 from swdual.scheduling.policies._reserving import Reserving
-from swdual.scheduling.policies._shadow import LatestEnds
 from swdual.scheduling.policies._waiting import MIN_COLUMNS, WaitingColumns
 from swdual.scheduling.policy import Option, Start, View
 from swdual.scheduling.predictors import REQUEST, Predictions
+from swdual.scheduling.shadow import LatestEnds
 
 SHORTEST, SAME = "shortest", "same"
 

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 from swdual.scheduling.job import Job
 from swdual.scheduling.policies._malleable import Malleable, shrunk_size
-from swdual.scheduling.policies._shadow import find_shadow_time
 from swdual.scheduling.policy import Decision, View
+from swdual.scheduling.shadow import find_shadow_time
 
 
 class Policy(Malleable):

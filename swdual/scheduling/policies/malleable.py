@@ -37,9 +37,9 @@ from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job, seconds
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies._malleable import refuse_forced
-from swdual.scheduling.policies._shadow import find_shadow_time
 from swdual.scheduling.policies._sizes import Sizes, draw_sizes
 from swdual.scheduling.policy import Decision, Option, Resize, Running, Start, View
+from swdual.scheduling.shadow import find_shadow_time
 from swdual.scheduling.workload.workload import Workload
 from swdual.text.messages import pluralize
 

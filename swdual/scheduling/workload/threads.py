@@ -6,22 +6,19 @@ need the result of another one: the field ``waits_for`` is the latter's number, 
 
 Policies that know of threads, such as thread_matrix, start them one by one; the others are given
 rigid jobs that hold a processor for each thread from their first second to their last, as `joined`
-makes them. Both are the same jobs, so that their `turnaround_times` may be compared.
+makes them. Both are the same jobs, so that their turnaround times may be compared: see
+`swdual.scheduling.metrics.turnaround_of_threads`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.scheduling.workload.workload import Workload
-
-if TYPE_CHECKING:
-    from swdual.scheduling.schedule_data import ScheduleData
 
 NOTHING = -1
 """What a thread waits for that needs no result."""
@@ -188,17 +185,6 @@ def joined(threads: Workload) -> Workload:
         name=f"jobs of {threads.name}",
         machine_processors=threads.machine_processors,
     )
-
-
-def turnaround_times(schedule: ScheduleData) -> NDArray[np.float64]:
-    """Return (jobs,) seconds from the submission of a job to the end of its last thread.
-
-    Jobs are in the order of `Threads.of`; those of a schedule of rigid jobs are in the same one.
-    """
-    if "job" not in schedule.workload.extra:
-        return schedule.turnaround_time
-    of = Threads.of(schedule.workload)
-    return of.last(schedule.finish_time) - of.submit_time
 
 
 def _find_awaited(workload: Workload) -> NDArray[np.int64]:

@@ -7,8 +7,9 @@ import pytest
 
 from swdual.errors import InputError
 from swdual.scheduling.engine import simulate
+from swdual.scheduling.metrics import turnaround_of_threads
 from swdual.scheduling.workload import lublin
-from swdual.scheduling.workload.threads import Threads, joined, split, turnaround_times
+from swdual.scheduling.workload.threads import Threads, joined, split
 from swdual.scheduling.workload.workload import COLUMNS, Workload
 
 
@@ -66,8 +67,8 @@ def test_a_joined_job_lasts_as_long_as_its_longest_chain():
 def test_turnaround_is_that_of_the_last_thread():
     threads = threads_of([5, 5, 3], submit=[0, 0, 1], run=[2, 6, 1])
     schedule = simulate(threads, 2, "fcfs")
-    assert turnaround_times(schedule).tolist() == [6, 2]
-    assert turnaround_times(simulate(joined(threads), 2, "fcfs")).tolist() == [6, 6]
+    assert turnaround_of_threads(schedule).tolist() == [6, 2]
+    assert turnaround_of_threads(simulate(joined(threads), 2, "fcfs")).tolist() == [6, 6]
 
 
 def test_jobs_are_in_the_order_of_their_first_threads():
