@@ -23,8 +23,8 @@
     Tasks; which of them a worker runs next; the threads of the workers; all of this for a batch.
 ``candidates``, ``serialization``
     The best targets of a query in one task; the same as bytes.
-``merge``
-    Results of tasks become the result of a query.
+``merge``, ``query_state``
+    Results of tasks become the result of a query; how far it is, and what is kept of it meanwhile.
 ``verification``
     Computes a sample of the scores again, by the definition.
 ``execution_log``
