@@ -82,8 +82,9 @@ def align_further_hits(
     progress
         Called with 0 now and then; may raise an exception to stop the work.
     """
-    assert context.tracer is not None
-    found = align_further(result, context.tracer, context.adjuster, progress)
+    tracer, adjuster = context.rules.tracer, context.rules.adjuster
+    assert tracer is not None
+    found = align_further(result, tracer, adjuster, progress)
     return TracedFurther(hit_indices, found)
 
 
@@ -120,7 +121,8 @@ def align_candidates(
     progress
         Called with 0 now and then; may raise an exception to stop the work.
     """
-    params, tracer, adjuster = context.params, context.tracer, context.adjuster
+    params, rules = context.params, context.rules
+    tracer, adjuster = rules.tracer, rules.adjuster
     read = _read_targets(targets, context)
     if not params.rescores:
         assert tracer is not None

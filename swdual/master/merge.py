@@ -80,7 +80,7 @@ class HitMerger:
         self._states: dict[int, QueryState] = {}
         self.ranges: list[Range] | None = None
         self.done: dict[TaskId, int] = {}
-        checkpoint = context.checkpoint
+        checkpoint = context.run.checkpoint
         begun = None if checkpoint is None else checkpoint.find_batch(first_number)
         if checkpoint is not None and begun is not None:
             self.ranges = begun[1]
@@ -90,11 +90,12 @@ class HitMerger:
         """Set the ranges that each query is scored against; return the cells already done."""
         self.ranges = ranges
         context, end = self._context, self._first_number + len(self._queries)
-        compared = context.count_residues(range(self._first_number, end), ranges)
+        compared = context.compared.count_residues(range(self._first_number, end), ranges)
         ranges_of = np.count_nonzero(compared, axis=1).tolist()
         self._states = {number: QueryState(count) for number, count in enumerate(ranges_of)}
-        if context.checkpoint is not None:
-            context.checkpoint.begin(self._first_number, end, ranges)
+        checkpoint = context.run.checkpoint
+        if checkpoint is not None:
+            checkpoint.begin(self._first_number, end, ranges)
         for number, count in enumerate(ranges_of):
             if count == 0:
                 self._evaluate(number, NO_CANDIDATES)
@@ -105,7 +106,7 @@ class HitMerger:
 
     def restore_known(self) -> Iterator[tuple[int, QueryResult]]:
         """Add the tasks that the earlier search has finished; yield queries to be aligned now."""
-        checkpoint = self._context.checkpoint
+        checkpoint = self._context.run.checkpoint
         for task_id, number in self.done.items():
             assert checkpoint is not None
             result = self.add_scores(task_id.query, checkpoint.read(number))
@@ -197,7 +198,7 @@ class HitMerger:
             result = result.with_further(FurtherAlignments.concatenate(found, indices))
         if result.params.sum_stats:
             result = link_hits(result)
-        if len(result) <= self._context.memory.max_completed:
+        if len(result) <= self._context.run.memory.max_completed:
             _ = result.titles  # read now, so that tables outlive the database
         return result
 
@@ -288,7 +289,7 @@ class HitMerger:
             bits, log_evalues = evaluate_scores(statistics, scores, query_lengths, lengths)
         ordinals, target_frames = context.find_ordinals(ordinals)
         if context.params.comparison.db_gencode is not None:
-            lengths = context.targets.find_lengths(ordinals)
+            lengths = context.compared.targets.find_lengths(ordinals)
         result = QueryResult(
             query,
             self._first_number + number,
@@ -304,8 +305,8 @@ class HitMerger:
             np.ones(len(scores)),
             statistics,
             context.params,
-            context.targets,
-            device=context.device,
+            context.compared.targets,
+            device=context.run.device,
         )
         params = context.params
         if statistics is not None:

@@ -116,7 +116,7 @@ def test_a_worker_that_failed_begins_anew(database, bound, monkeypatch):
     executor = ThreadExecutor(kept_scorers=kept)
     run = Search("MKVLAWGGHER", database, chosen, executor)
     run.prepare()
-    run._context.failed_workers.add(0)
+    run._context.run.failed_workers.add(0)
     executor.close()
     assert bound == ["bind gpu", "release"]
 
@@ -128,7 +128,7 @@ def test_a_thread_that_only_aligned_and_failed_frees_no_card(database, bound):
     executor = ThreadExecutor(kept_scorers=kept)
     run = Search("MKVLAWGGHER", database, chosen, executor)
     run.prepare()
-    run._context.failed_workers.add(1)
+    run._context.run.failed_workers.add(1)
     executor.close()
     assert bound == ["bind gpu"]
 
