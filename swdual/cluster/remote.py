@@ -29,9 +29,10 @@ from swdual.master.alignment import (
     align_candidates,
     align_further_hits,
 )
+from swdual.master.calibration_cache import CalibrationCache, Setting
 from swdual.master.compilation import compile_kernels
 from swdual.master.context import Compared, SearchContext
-from swdual.master.cost import CalibrationCache, CostModel, Setting
+from swdual.master.cost import CostModel
 from swdual.master.memory import measure_held_bytes
 from swdual.master.scoring_stage import score_range
 from swdual.master.serialization import serialize

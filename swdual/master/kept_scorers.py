@@ -6,7 +6,7 @@ import threading
 
 from swdual.backend import Device, ReleasingScorer, Scorer
 from swdual.database.database import Database
-from swdual.master.cost import CalibrationCache, Setting
+from swdual.master.calibration_cache import CalibrationCache, Setting
 from swdual.master.worker import bind
 from swdual.request.search_parameters import SearchParameters
 from swdual.sequences.scoring import ScoringScheme

@@ -10,8 +10,8 @@ from swdual.alignment.tracer import Tracer
 from swdual.backend import Device
 from swdual.database.database import Database
 from swdual.hits.adjusters import make_adjuster
+from swdual.master.calibration_cache import CalibrationCache, Setting
 from swdual.master.context import Compared, HitRules, Run, SearchContext
-from swdual.master.cost import CalibrationCache, Setting
 from swdual.master.devices import available_threads, describe_devices, parse_devices
 from swdual.master.execution_log import ExecutionLog
 from swdual.master.memory import NUMBA_BYTES, Memory, Needs, plan_memory

@@ -12,7 +12,8 @@ import pytest
 from swdual.backend import Device
 from swdual.database.database import Database
 from swdual.master import worker
-from swdual.master.cost import CalibrationCache, CostModel, Seen
+from swdual.master.calibration_cache import CalibrationCache
+from swdual.master.cost import CostModel, Seen
 from swdual.master.kept_scorers import KeptScorers
 from swdual.master.search import Search
 from swdual.master.threads import ThreadExecutor
@@ -134,7 +135,7 @@ def test_a_thread_that_only_aligned_and_failed_frees_no_card(database, bound):
 
 
 def test_rates_are_written_at_the_end_though_they_were_just_before(tmp_path, monkeypatch):
-    monkeypatch.setattr("swdual.master.cost.cache_folder", lambda: tmp_path)
+    monkeypatch.setattr("swdual.master.calibration_cache.cache_folder", lambda: tmp_path)
     kept = KeptScorers()
     rates = kept.find_rates(SearchParameters(ScoringScheme(load("BLOSUM62")), stats="fit"))
     known = rates.find("simd", "1 simd", lambda: CostModel.from_dict({"gcups": 10}))
