@@ -141,9 +141,12 @@ def align_candidates(
     else:
         if params.comp_based_stats == SCALING and params.adjust == "all":
             read = read.segment()
+            # All targets are candidates, few can be hits, and bounds cost less than scores.
             possible = _find_possible(query, read, adjuster, context, progress)
             read, scores, hit_indices = read.take(possible), scores[possible], hit_indices[possible]
             frames = frames[possible]
+        # Only those that reach the limits are aligned. Below its cutoff an adjusted score may be
+        # an upper bound: it says enough to leave the target out.
         cutoffs = context.adjusted_cutoffs(query).select(read.lengths)
         adjusted = adjuster.adjust(
             query, read.scored, scores, frames, progress, read.segmented, positions, cutoffs

@@ -121,15 +121,19 @@ def calibrate(
     probe.score_itself()
     probe.seconds(1, 1)  # what is loaded or compiled once is no part of the times
     probe.seconds(some, lanes)
+    # One row of one target is little more than the start-up. Full lanes add the cells, whose time
+    # is at least a tenth of that here: a difference of two times may be noise, even negative.
     startup = probe.seconds(1, 1, 5)
     cell = max(probe.seconds(some, lanes, 2) - startup, startup / 10) / (
         some * PROBE_LENGTH * width
     )
+    # Double the targets until the shortest query takes about `PROBE_SECONDS`.
     wanted = min(PROBE_SECONDS / (int(KNOTS[0]) * PROBE_LENGTH * cell), MAX_PROBE_TARGETS)
     doublings = int(math.log2(max(1.0, wanted / (2 * width))))
     long = _Probe(bind, 2 * probe.full << doublings, PROBE_LENGTH, clock)
     short = _Probe(bind, 2 * probe.full, SHORT_LENGTH, clock)
     layout = _layout(bind, long.targets, clock)
+    # The others compute meanwhile: workers share the memory and the clock of the processor.
     with _neighbours(together - 1, long):
         seconds, sparse = _of_cells(long, short, cell, startup)
         seconds *= estimate_rescoring(KNOTS)
@@ -277,6 +281,8 @@ def _layout(bind: Callable[[Database], Scorer], targets: int, clock: Callable[[]
                 started = clock()
                 scorer(bytes([laid_out]) * short, 0, 0, count, _ignore)
                 least[laid_out, which] = min(least[laid_out, which], clock() - started)
+    # The first call lays a range out, the second finds it there: the difference is its layout. That
+    # of many targets less that of few is free of what each range takes.
     few, many = least[0] - least[1]
     layout = max(0.0, float(many - few)) / int(lengths[counts[0] :].sum())
     return reading / database.residues + layout

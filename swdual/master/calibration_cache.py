@@ -156,6 +156,8 @@ class CalibrationCache:
             self._write(self.path)
 
     def _write(self, path: Path) -> None:
+        # Another process may have written since: read again, and change only what is ours. Two
+        # that write at the same moment may lose an entry, which costs a calibration.
         try:
             everything = json.loads(path.read_text())
         except (OSError, ValueError, RecursionError):
@@ -166,6 +168,7 @@ class CalibrationCache:
         new = {key: _entry_of(rates) for key, rates in [*self._new.items()]}
         everything[machine()] = {**(ours if isinstance(ours, dict) else {}), **new}
         beside = path.with_name(f"{path.name}.{os.getpid()}")
+        # A rename is atomic: nobody reads half a file.
         try:
             beside.write_text(json.dumps(everything, indent=1))
             beside.replace(path)

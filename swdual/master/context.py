@@ -274,6 +274,11 @@ class SearchContext:
         scorer = worker.scorer
         statistics = self.statistics_of(query)
         cutoffs = self._cutoffs(query, statistics)
+        # Of all pairs, more targets may be scored than the query is compared with: what lies
+        # before `first` is dropped.
+        #
+        #     block  |----------|=====|################|-----|
+        #                    scored first            last
         counts = None
         bounds = self.compared.find_bounds(number, target_range)
         scored_range = target_range._replace(first=bounds.scored)

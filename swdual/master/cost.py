@@ -187,6 +187,8 @@ class CostModel:
         """
         lengths = np.asarray(query_lengths, np.float64)
         cells = predicted - overhead
+        # Only the time of cells is compared. `expected` is what they take by the calibration, not
+        # by the corrected rates: corrections must not build on each other.
         tells = (cells > 0) & (cells >= MIN_CELL_PART * predicted) & np.isfinite(observed)
         lengths, cells = lengths[tells], cells[tells]
         took = observed[tells] - overhead[tells]
@@ -302,6 +304,7 @@ def compute_correction(seen: list[Seen]) -> NDArray[np.float64]:
         ratios = [each.ratio for each in seen if each.knot == knot] + [1.0] * CALIBRATION_WORTH
         factors[knot] = math.exp(_median(np.log(ratios)))
     known = np.log(factors[np.isfinite(factors)])
+    # As if one more length had been seen that took what was calibrated: a mean of logarithms.
     common = math.exp(known.sum() / (len(known) + 1))
     bounded = min(max(common, 1 / MAX_COMMON_CORRECTION), MAX_COMMON_CORRECTION)
     return np.where(np.isfinite(factors), factors, bounded)

@@ -91,6 +91,8 @@ class HitMerger:
         self.ranges = ranges
         context, end = self._context, self._first_number + len(self._queries)
         compared = context.compared.count_residues(range(self._first_number, end), ranges)
+        # Of all pairs, a query meets only the targets behind it. Where a range holds none of these
+        # there is no task, and the query does not wait for one.
         ranges_of = np.count_nonzero(compared, axis=1).tolist()
         self._states = {number: QueryState(count) for number, count in enumerate(ranges_of)}
         checkpoint = context.run.checkpoint
@@ -131,6 +133,8 @@ class HitMerger:
         state, params = self._states[number], self._context.params
         state.collect(scored)
         parts, limit = state.parts, params.max_candidates
+        # Merge now and then: with a limit, only so many candidates of all parts can become hits.
+        # Without one, merging frees nothing until all parts are there.
         if state.ranges_left == 0 or (limit and len(parts) == MAX_PARTS):
             parts[:] = [merge_candidates(parts, limit, params.target_frame_count)]
         if state.ranges_left > 0:
@@ -141,6 +145,8 @@ class HitMerger:
         """Bring a query to `Stage.EVALUATED`; return what is to be aligned: see `add_scores`."""
         context, state = self._context, self._states[number]
         result = self._evaluate_candidates(number, candidates, state.pop_histogram())
+        # Candidates that are scored again are all examined, however many. Else the query is
+        # complete now if no alignments are wanted, or so many that they wait until they are used.
         aligned = context.params.rescores or context.aligns_now(len(result))
         state.evaluate(result, awaited=len(result) if aligned else 0)
         return result if aligned else None
@@ -209,6 +215,7 @@ class HitMerger:
         if result.params.rescores:
             result = self._rescore(result, parts)
         elif context.aligns_now(len(result)):
+            # Each task has hits of similar length, and tasks end in any order.
             order = np.argsort(np.concatenate([_NO_HITS, *(part.hit_indices for part in parts)]))
             result = result.with_tracebacks(_join_tracebacks(parts).take(order))
         if result.params.filters_alignments and not result.params.sum_stats:
@@ -259,6 +266,7 @@ class HitMerger:
         )
         if all(part.tracebacks is not None for part in parts):
             result = result.with_tracebacks(_join_tracebacks(parts))
+        # The last key counts first: higher score, then earlier in the input.
         order = np.lexsort((result.ordinals, -rescored.scaled))
         if statistics is not None:
             passing = log_evalues <= take_log(params.single_evalue)
@@ -266,6 +274,7 @@ class HitMerger:
                 passing &= bits >= params.min_score
             order = order[passing[order]]
         result = result.subset(order)
+        # `top` and the limit come after filters that need alignments, and after linking.
         if params.filters_alignments or params.sum_stats:
             return result
         if params.top is not None:
@@ -310,6 +319,7 @@ class HitMerger:
         )
         params = context.params
         if statistics is not None:
+            # Looser than the limit of hits where scores are adjusted or linked later.
             passing = log_evalues <= take_log(params.candidate_evalue)
             if params.min_score > 0 and not (params.rescores or params.sum_stats):
                 passing &= bits >= params.min_score
@@ -348,6 +358,12 @@ def split_hits(
     list of arrays
         The indices of the hits of each part.
     """
+    # Sums along the order are divided by their limits; the larger quotient is the number of the
+    # part, so a target is never split:
+    #
+    #     cells  // task_cells      0 0 0 1 1 2 2 2 2 2
+    #     costs  // max_range_cost  0 0 0 0 1 1 1 2 3 4
+    #     part                      0 0 0 1 1 2 2 2 3 4
     lengths = result.compared_lengths
     order = np.argsort(-lengths, kind="stable")
     residues = np.cumsum(lengths[order])

@@ -102,6 +102,7 @@ class ScoringStage:
         tasks = [self._make_task(number) for number in range(len(self.partition.task_ids))]
         plan = self.partition.plan
         queues = [[tasks[k] for k in each] for each in plan.queues]
+        # Without queues the planner gives an order only: workers take tasks as they come free.
         common: list[Task] = []
         if plan.on_demand:
             common = [tasks[k] for k in np.argsort(plan.starts, kind="stable")]

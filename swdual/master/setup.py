@@ -143,6 +143,8 @@ def build_context(
     needs = replace(needs, scorers=scorers, alignment_workers=aligning)
     allowed = find_allowance(options.memory_limit)
     memory = plan_memory(needs, allowed)
+    # CPU scorers tell their memory before they hold any. GPUs must be started to tell theirs, and
+    # their libraries take some: so plan first, to fail early, and again when they are there.
     before = resident_bytes()
     workers = register(devices, database, params.scheme, book, bind_scorer)
     if any(worker.device.kind == "gpu" for worker in workers):

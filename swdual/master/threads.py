@@ -191,6 +191,8 @@ class ThreadBatch(BatchExecution):
             How many queries of the batch are left, this one included.
         """
         run = self._context.run
+        # While many queries are left to align, each is work enough for one thread. The hits of the
+        # last ones are cut finer, so that no thread idles at the end.
         threads = len(run.workers) + len(run.alignment_workers)
         idle = threads // max(1, queries)
         parts = split_hits(result, run.memory.max_alignment_cost, idle)
