@@ -105,6 +105,7 @@ class Adjuster:
         """
         pairs = zip(masked, targets, strict=True)
         changed = np.flatnonzero([one != other for one, other in pairs])
+        # Nearly identical targets are not masked, and which these are is not known yet.
         unmasked = _take(targets, changed)
         found, again = (
             self._bound(query, some, positions, progress) for some in (masked, unmasked)
@@ -193,6 +194,7 @@ class Adjuster:
         regions = self._find_regions(query, targets, progress, scores)
         targets, firsts, rows = _cut_windows(targets, regions)
         chosen = [*(mask_targets(targets) if masked is None else masked)]
+        # Nearly identical targets stay unmasked; only those with masked letters need be asked.
         pairs = zip(chosen, targets, strict=True)
         changed = np.array([one != other for one, other in pairs], bool)
         plain = None if positions is None else positions.plain
@@ -234,6 +236,8 @@ class Adjuster:
             scaled = rescore(prepared, masked, scoring, progress, cutoffs=cutoffs)
             return Adjusted(AdjustedScores(scaled, kinds, ratios), matrices, masked, firsts)
         rows = positions.rows
+        # The tables of a profile are as long as the query: few are in memory at a time. Bounds of
+        # their scores are the profile's, so that no table is searched for its own.
         extremes = self._find_extremes(positions)
         parts = []
         order = _sort_by_length(masked)
@@ -297,6 +301,7 @@ class Adjuster:
         if positions is None:
             assert adjusted.matrices is not None
             firsts = adjusted.firsts
+            # Only the window of a translated target was adjusted, so only that is aligned.
             windows = [
                 codes[first : first + len(masked)]
                 for codes, masked, first in zip(
