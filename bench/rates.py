@@ -22,7 +22,8 @@ import numpy as np
 
 from swdual.backend import Device
 from swdual.database.database import Database
-from swdual.master.cost import calibrate, choose_clock, machine
+from swdual.master.calibration import calibrate, choose_clock
+from swdual.master.cost import machine
 from swdual.master.worker import bind
 from swdual.request.options import SearchOptions
 from swdual.request.scheme import choose_scheme

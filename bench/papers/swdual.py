@@ -79,7 +79,7 @@ from planners import FAMILIES
 
 from swdual import Database
 from swdual.backend import Device
-from swdual.master.cost import choose_clock
+from swdual.master.calibration import choose_clock
 from swdual.master.devices import list_gpus
 from swdual.master.search import Search
 from swdual.master.worker import ScoringWorker

@@ -51,6 +51,14 @@ class Paths(NamedTuple):
         return cls(np.zeros((len(COLUMNS), count), np.int64), [np.empty(0, np.uint32)] * count)
 
 
+class _Group(NamedTuple):
+    """Targets that are packed together: their columns, which they are, and their score tables."""
+
+    packed: Pack
+    chosen: NDArray[np.int64]
+    tables: NDArray[np.signedinteger]
+
+
 class _Ends(NamedTuple):
     """Targets of a batch: where they are, and what is known of the ends of their alignments."""
 
@@ -128,12 +136,10 @@ class Filler:
                 sparse = np.zeros(len(packed.batch_starts) - 1, bool)
                 if around is None:
                     sparse = find_sparse(packed, score_width.bits, rows)
-                tables = score_width.target_tables(some)
+                group = _Group(packed, some, score_width.target_tables(some))
                 for batch in np.flatnonzero(~sparse).tolist():
                     progress(0)
-                    self._trace_batch(
-                        pairs, packed, batch, some, scores, score_width, tables, found, around
-                    )
+                    self._trace_batch(pairs, group, batch, scores, score_width, found, around)
                 in_batches = np.repeat(sparse, np.diff(packed.event_starts))
                 each = np.concatenate((each, some[packed.event_targets[in_batches]]))
             if around is None:
@@ -214,8 +220,8 @@ class Filler:
             if score[0] >= 0 or found_number != goal:
                 raise _score_error(k, int(scores[k]))
             layout = Layout(1, kind.itemsize, lanes, rows, tile)
-            lines = kept_rows, kept_columns, NOT_FORBIDDEN
-            self._walk(pairs, k, score_width, layout, *lines, end_row, end_column, found)
+            lines, end_place = (kept_rows, kept_columns), (end_row, end_column)
+            self._walk(pairs, k, score_width, layout, lines, end_place, found)
 
     def _choose_columns(
         self, columns: int, row_size: int, line_size: int, kind: np.dtype[np.signedinteger]
@@ -235,17 +241,16 @@ class Filler:
     def _trace_batch(
         self,
         pairs: Pairs,
-        packed: Pack,
+        group: _Group,
         batch: int,
-        chosen: NDArray[np.int64],
         scores: NDArray[np.int64],
         score_width: ScoreWidth,
-        target_tables: NDArray[np.signedinteger],
         found: Paths,
         around: Around | None,
     ) -> None:
         """Align the query with the targets of a batch, one in each lane."""
         query, targets, kind = pairs.query, pairs.targets, score_width.kind
+        packed, chosen, target_tables = group
         first_targets, next_targets = packed.lane_targets
         goals = scores[chosen] + score_width.zero
         if around is not None:
@@ -377,14 +382,12 @@ class Filler:
         k: int,
         score_width: ScoreWidth,
         layout: Layout,
-        kept_rows: NDArray[np.signedinteger],
-        kept_columns: NDArray[np.signedinteger],
-        forbidden: NDArray[np.int64],
-        end_row: int,
-        end_column: int,
+        lines: tuple[NDArray[np.signedinteger], NDArray[np.signedinteger]],
+        end: tuple[int, int],
         found: Paths,
     ) -> None:
-        """Walk back from the end of a target's alignment."""
+        """Walk back from the end of a target's alignment, by its row lines and column lines."""
+        (end_row, end_column), (kept_rows, kept_columns) = end, lines
         target = find_residues(pairs.targets, k)
         buffer = np.empty(len(pairs.query) + len(target), np.uint32)
         row, column, count = walk_lines(
@@ -395,9 +398,8 @@ class Filler:
             layout,
             kept_rows.view(np.int8),
             kept_columns.view(np.int8),
-            forbidden,
-            end_row,
-            end_column,
+            NOT_FORBIDDEN,
+            *end,
             *_allocate_tile(layout.tile_rows, layout.tile_columns),
             buffer,
         )

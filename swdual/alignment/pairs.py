@@ -13,6 +13,24 @@ from swdual.lanes.score_widths import ScoreWidth
 from swdual.sequences.alphabet import ALIGNMENT
 
 
+class TargetMatrices(NamedTuple):
+    """Score matrices of a query with targets, one each, and what gaps cost in their units.
+
+    Parameters
+    ----------
+    matrices
+        See `ScoreWidth`; scores of at most 2**29 in size.
+    gap_penalties
+        A gap of k residues costs the first number plus k times the second.
+    extremes
+        Bounds of the scores, if they are known: see `score_widths_per_target`.
+    """
+
+    matrices: NDArray[np.signedinteger]
+    gap_penalties: tuple[int, int]
+    extremes: tuple[int, int] | None = None
+
+
 class Pairs(NamedTuple):
     """A query with some targets, in descending length.
 

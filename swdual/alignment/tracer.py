@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from swdual.alignment.fill import Filler
 from swdual.alignment.frames import trace_frames
-from swdual.alignment.pairs import Around, Pairs
+from swdual.alignment.pairs import Around, Pairs, TargetMatrices
 from swdual.alignment.tile import tally
 from swdual.alignment.tracebacks import COLUMNS, Tracebacks, find_positives
 from swdual.backend import Progress
@@ -144,14 +144,11 @@ class Tracer:
         self,
         query: NDArray[np.integer],
         targets: Sequence[bytes],
-        matrices: NDArray[np.signedinteger],
-        gap_open: int,
-        gap_extend: int,
+        scoring: TargetMatrices,
         scores: NDArray[np.int64],
         unmasked_query: bytes,
         unmasked_targets: Sequence[bytes],
         progress: Progress = lambda cells: None,
-        extremes: tuple[int, int] | None = None,
     ) -> Tracebacks:
         """Return the alignments of a query with targets that have a matrix each, in their order.
 
@@ -159,18 +156,14 @@ class Tracer:
         ----------
         query, targets
             Rows of the matrices, and residue codes.
-        matrices
-            See `ScoreWidth`.
-        gap_open, gap_extend
-            A gap of k residues costs ``gap_open + k * gap_extend``, in the units of the matrices.
+        scoring
+            The matrices, and what gaps cost.
         scores
             (targets,) their Smith-Waterman scores; where one is 0 the alignment is empty.
         unmasked_query, unmasked_targets
             Residue codes in which equal letters are counted, and positive scores of the scheme.
         progress
             Called with 0 now and then; may raise to stop the work.
-        extremes
-            Bounds of the scores in `matrices`, if they are known: see `score_widths_per_target`.
 
         Raises
         ------
@@ -181,15 +174,13 @@ class Tracer:
         if not len(here):
             return _in_order([], [], len(targets))
         if not np.array_equal(here, np.arange(len(targets))):
-            matrices = matrices[here]
+            scoring = scoring._replace(matrices=scoring.matrices[here])
         pairs = self.pair_adjusted(
             query,
             [targets[k] for k in here.tolist()],
-            matrices,
-            (gap_open, gap_extend),
+            scoring,
             unmasked_query,
             [unmasked_targets[k] for k in here.tolist()],
-            extremes,
             forbids=False,
         )
         return _in_order([self._trace(pairs, scores[here], progress)], [here], len(targets))
@@ -198,11 +189,9 @@ class Tracer:
         self,
         query: NDArray[np.integer],
         targets: Sequence[bytes],
-        matrices: NDArray[np.signedinteger],
-        gap_penalties: tuple[int, int],
+        scoring: TargetMatrices,
         unmasked_query: bytes,
         unmasked_targets: Sequence[bytes],
-        extremes: tuple[int, int] | None = None,
         *,
         forbids: bool = True,
     ) -> Pairs:
@@ -210,10 +199,8 @@ class Tracer:
 
         Parameters
         ----------
-        query, targets, matrices, unmasked_query, unmasked_targets, extremes
+        query, targets, scoring, unmasked_query, unmasked_targets
             As for `trace_adjusted`.
-        gap_penalties
-            `gap_open` and `gap_extend`, in the units of the matrices.
         forbids
             Whether they are for `trace_around`.
         """
@@ -221,15 +208,15 @@ class Tracer:
         widths = score_widths_per_target(
             query,
             block.residues,
-            matrices,
-            *gap_penalties,
+            scoring.matrices,
+            *scoring.gap_penalties,
             register_bytes(),
-            extremes,
+            scoring.extremes,
             forbids=forbids,
         )
         letters = np.frombuffer(unmasked_query, np.uint8)
         rows = query.astype(np.int64)
-        return Pairs(rows, block, widths, gap_penalties, letters, unmasked_block)
+        return Pairs(rows, block, widths, scoring.gap_penalties, letters, unmasked_block)
 
     def trace_around(
         self,

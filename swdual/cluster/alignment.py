@@ -72,7 +72,7 @@ class AlignmentStage:
         note: Callable[[int, Alignments | FurtherFound], None],
     ) -> None:
         self._context = context
-        self._database = database = context.database
+        self._database = database = context.compared.database
         self._dispatcher = dispatcher
         self._max_range_cost = max_range_cost
         self._priority = priority

@@ -26,7 +26,7 @@ from swdual.database.subset import Subset
 from swdual.database.target_range import Range
 from swdual.hits.query_result import QueryResult
 from swdual.hits.targets import SuppliedTargets
-from swdual.master.context import SearchContext
+from swdual.master.context import Compared, Run, SearchContext
 from swdual.master.execution_log import ExecutionLog
 from swdual.master.executor import BatchExecution, BatchListener, Executor
 from swdual.master.memory import plan_memory
@@ -109,16 +109,14 @@ class DaskExecutor(Executor):
         wanted = _count_batch_queries(inputs, nodes.active)
         needs = replace(needs, together=max(needs.together, wanted))
         kinds = {kind for node in nodes.active for kind in node.facts.kinds}
-        return make_context(
-            database,
-            params,
-            options,
-            plan_memory(needs, find_allowance(None)),
-            execution_log,
+        run = Run(
             workers=[],
+            planner=options.planner,
             device=kinds.pop() if len(kinds) == 1 else "hybrid",
-            targets=inputs.targets,
+            memory=plan_memory(needs, find_allowance(None)),
+            execution_log=execution_log,
         )
+        return make_context(Compared.of_inputs(inputs), params, options, run)
 
     def begin(
         self,
@@ -138,12 +136,12 @@ class DaskExecutor(Executor):
             nodes.poll()
         given = PartitionInput(
             [frame_length(query) for query in queries],
-            context.database,
+            context.compared.database,
             [node.kind for node in active],
             [node.rates for node in active],
-            context.planner,
+            context.run.planner,
             context.params.frame_count,
-            context.pairs.select(numbers),
+            context.compared.pairs.select(numbers),
         )
         partition = partition_search(given, ranges=ranges, done=done)
         batch = DaskBatch(
@@ -229,7 +227,7 @@ class DaskBatch(BatchExecution):
         self._alignments = AlignmentStage(
             context,
             dispatcher,
-            context.memory.max_alignment_cost,
+            context.run.memory.max_alignment_cost,
             self._priority - BATCH_PRIORITY // 2,
             listener.add_alignments,
             self._log_alignments,
@@ -239,7 +237,7 @@ class DaskBatch(BatchExecution):
     def submit(self) -> None:
         """Log the plan, and submit the shares to their nodes. See `BatchExecution.submit`."""
         partition, context = self._partition, self._context
-        kinds = dict.fromkeys(range(len(context.execution_log.timeline.workers)), "cpu")
+        kinds = dict.fromkeys(range(len(context.run.execution_log.timeline.workers)), "cpu")
         kinds |= {node.number: node.kind for node in self._nodes.known}
         node_numbers = np.array([node.number for node in self._planned_for], np.int64)
         workers = node_numbers[partition.plan.workers]
@@ -247,7 +245,7 @@ class DaskBatch(BatchExecution):
         first_queries = [
             self._numbers[int(partition.groups[share.group][0])] for share in partition.shares
         ]
-        context.execution_log.begin(plan, first_queries)
+        context.run.execution_log.begin(plan, first_queries)
         ranks = np.argsort(np.argsort(partition.plan.starts, kind="stable"))
         with self._nodes.explain_lost_scheduler():
             for share, node in enumerate(partition.plan.workers.tolist()):
@@ -317,7 +315,7 @@ class DaskBatch(BatchExecution):
         fitted = context.params.stats == "fit"
         for record in scores.records:
             query = read_key(record)[0] - self._numbers[0]
-            scored = deserialize(record, len(context.database), fitted=fitted)
+            scored = deserialize(record, len(context.compared.database), fitted=fitted)
             self._listener.add_scores(query, target_range, scored)
 
     def _log_alignments(self, query: int, result: Alignments | FurtherFound) -> None:
@@ -333,7 +331,7 @@ class DaskBatch(BatchExecution):
         predicted: float = math.nan,
     ) -> None:
         """Add a span that ends now to the timeline."""
-        execution_log = self._context.execution_log
+        execution_log = self._context.run.execution_log
         end = execution_log.elapsed
         start = max(0.0, end - result.seconds)
         node = self._nodes.number(result.address)

@@ -29,9 +29,10 @@ from swdual.master.alignment import (
     align_candidates,
     align_further_hits,
 )
+from swdual.master.calibration_cache import CalibrationCache, Setting
 from swdual.master.compilation import compile_kernels
-from swdual.master.context import SearchContext
-from swdual.master.cost import CalibrationCache, CostModel, Setting
+from swdual.master.context import Compared, SearchContext
+from swdual.master.cost import CostModel
 from swdual.master.memory import measure_held_bytes
 from swdual.master.scoring_stage import score_range
 from swdual.master.serialization import serialize
@@ -186,8 +187,10 @@ class WorkerState:
         lengths = spec.lengths.tolist()
         if options.backend == "simd":
             compile_kernels(adjusts=spec.params.adjusts)
-        context = build_context(self.database, lengths, spec.params, options, held, book)
-        self.context: SearchContext = replace(context, pairs=spec.pairs)
+        compared = Compared(self.database, self.database, spec.pairs)
+        self.context: SearchContext = build_context(
+            compared, lengths, spec.params, options, held, book
+        )
 
     def _open_database(self, spec: SearchSpec, worker: Worker) -> Database:
         """Return the database: the file if it is here and the same, else one that gets blocks.
@@ -312,7 +315,7 @@ def describe(remote_search: RemoteSearch) -> NodeFacts:
     sync(worker.loop, worker.set_resources, **{SLOT: 1})
     database = state.database
     here = [k for k in range(len(database.manifest.blocks)) if database.has_block(k)]
-    workers = state.context.workers
+    workers = state.context.run.workers
     return NodeFacts(
         socket.gethostname(),
         tuple(each.device.kind for each in workers),

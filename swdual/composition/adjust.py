@@ -58,14 +58,16 @@ MAX_STEPS = 100
 """Newton steps to the scale of a matrix; some ten are needed."""
 
 # Where each array begins in the work space, behind that of Newton's method. Each lane has its pair:
-# which target, steps so far, and the frequencies of the two sequences.
+# which target, steps so far, and the frequencies of the two sequences. `COUNTED` has the part of
+# the query whose letters were counted last (first, last), and how many letters counted.
 RATIOS = WORK_SIZE
 SPARE = RATIOS + PAIRED * PAIRED
 LOG_JOINT = SPARE + PAIRED * PAIRED
 QUERY, TARGET, LOGS, ROWS = range(LOG_JOINT + PAIRS, LOG_JOINT + PAIRS + 4 * CODES, CODES)
 COLUMNS = ROWS + LANES * CODES
 TARGETS, STEPS = range(COLUMNS + LANES * CODES, COLUMNS + LANES * CODES + 2 * LANES, LANES)
-HISTOGRAM = STEPS + LANES
+COUNTED = STEPS + LANES
+HISTOGRAM = COUNTED + LANES
 
 IDLE = -1
 """The target of a lane that has none."""
@@ -163,6 +165,35 @@ def count_letters(codes: NDArray[np.uint8], out: NDArray[np.float64]) -> int:
     for k in range(AMINO_ACIDS):
         out[k] /= max(counted, 1)
     return counted
+
+
+@native
+def count_pair(
+    query: NDArray[np.uint8],
+    target: NDArray[np.uint8],
+    region: NDArray[np.int64],
+    work: NDArray[np.float64],
+    bits: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Write the fractions of the amino acids of two sequences; return how many letters count.
+
+    Those of the query are kept for the next target if the same part of the query counts.
+
+    Parameters
+    ----------
+    query, target
+        Residue codes; what follows the target does not matter.
+    region
+        (6,) the parts whose letters count: see `Regions`.
+    work, bits
+        See `adjust_matrices`.
+    """
+    first, last = region[0], region[1]
+    if first != bits[COUNTED] or last != bits[COUNTED + 1]:
+        bits[COUNTED], bits[COUNTED + 1] = first, last
+        bits[COUNTED + 2] = count_letters(query[first:last], work[QUERY : QUERY + CODES])
+    counted = count_letters(target[region[3] : region[4]], work[TARGET : TARGET + CODES])
+    return bits[COUNTED + 2], counted
 
 
 @native
@@ -365,18 +396,19 @@ def adjust_matrices(
     for lane in range(LANES):
         bits[TARGETS + lane] = IDLE
         place_pair(lane, joint, background, background, work, bits)
-    query_counted = running = target = 0
-    counted_first = counted_last = -1
+    bits[COUNTED] = IDLE
+    running = target = 0
+    # A lane that is done takes the next target at once, so that all lanes step together:
+    #
+    #     targets --> count letters --+--> no amino acid ------------------> UNADJUSTED
+    #                                 +--> scaled by mode or choice -------> SCALED
+    #                                 +--> lane: step, step, ... ----------> OPTIMIZED
+    #                                                     `-- no optimum --> SCALED
     while target < len(starts) or running > 0:
         # The next target, if a lane is idle. One whose matrix is scaled needs none.
         if target < len(starts) and running < LANES:
-            first, last, query_length = regions[target, :3]
-            if first != counted_first or last != counted_last:
-                query_counted = count_letters(query[first:last], query_fractions)
-                counted_first, counted_last = first, last
-            begin, end, target_length = regions[target, 3:]
-            codes = residues[starts[target] + begin : starts[target] + end]
-            counted = count_letters(codes, target_fractions)
+            region, codes = regions[target], residues[starts[target] :]
+            query_counted, counted = count_pair(query, codes, region, work, bits)
             ratios[target] = 1.0
             for i in range(CODES):
                 for j in range(CODES):
@@ -387,9 +419,9 @@ def adjust_matrices(
                 mode == 2
                 and is_scaled_in_mode_2(
                     query_fractions,
-                    query_length,
+                    region[2],
                     target_fractions,
-                    target_length,
+                    region[5],
                     background,
                     spare,
                     spare_bits,
@@ -429,13 +461,9 @@ def adjust_matrices(
                 kinds[done] = OPTIMIZED
                 write_optimized(lane, lambda_, work, bits, matrices[done])
                 continue
+            # No optimum: scale, by the fractions, which later targets have overwritten.
             kinds[done] = SCALED
-            first, last = regions[done, :2]
-            count_letters(query[first:last], query_fractions)
-            counted_first = counted_last = -1
-            begin, end = regions[done, 3:5]
-            codes = residues[starts[done] + begin : starts[done] + end]
-            count_letters(codes, target_fractions)
+            count_pair(query, residues[starts[done] :], regions[done], work, bits)
             ratios[done] = scale_matrix(scores, start, lambda_, bounds, work, bits, matrices[done])
         step(work)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.alignment.pairs import Pairs
+from swdual.alignment.pairs import Pairs, TargetMatrices
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.alignment.tracer import Tracer
 from swdual.backend import Progress
@@ -105,6 +105,7 @@ class Adjuster:
         """
         pairs = zip(masked, targets, strict=True)
         changed = np.flatnonzero([one != other for one, other in pairs])
+        # Nearly identical targets are not masked, and which these are is not known yet.
         unmasked = _take(targets, changed)
         found, again = (
             self._bound(query, some, positions, progress) for some in (masked, unmasked)
@@ -193,6 +194,7 @@ class Adjuster:
         regions = self._find_regions(query, targets, progress, scores)
         targets, firsts, rows = _cut_windows(targets, regions)
         chosen = [*(mask_targets(targets) if masked is None else masked)]
+        # Nearly identical targets stay unmasked; only those with masked letters need be asked.
         pairs = zip(chosen, targets, strict=True)
         changed = np.array([one != other for one, other in pairs], bool)
         plain = None if positions is None else positions.plain
@@ -230,9 +232,12 @@ class Adjuster:
             matrices, kinds, ratios = adjust(query, masked, self._tables, self._mode, regions)
             progress(0)
             prepared = prepare_query(query)
-            scaled = self._score(prepared, masked, matrices, progress, cutoffs=cutoffs)
+            scoring = self._price_gaps(matrices)
+            scaled = rescore(prepared, masked, scoring, progress, cutoffs=cutoffs)
             return Adjusted(AdjustedScores(scaled, kinds, ratios), matrices, masked, firsts)
         rows = positions.rows
+        # The tables of a profile are as long as the query: few are in memory at a time. Bounds of
+        # their scores are the profile's, so that no table is searched for its own.
         extremes = self._find_extremes(positions)
         parts = []
         order = _sort_by_length(masked)
@@ -240,7 +245,7 @@ class Adjuster:
             some = _take(masked, chosen)
             tables, kinds, ratios = adjust_positions(positions, some, extremes[0])
             progress(0)
-            scaled = self._score(rows, some, tables, progress, extremes)
+            scaled = rescore(rows, some, self._price_gaps(tables, extremes), progress)
             parts.append(AdjustedScores(scaled, kinds, ratios))
         scores = AdjustedScores.concatenate(parts).take(np.argsort(order))
         return Adjusted(scores, None, masked, firsts)
@@ -296,6 +301,7 @@ class Adjuster:
         if positions is None:
             assert adjusted.matrices is not None
             firsts = adjusted.firsts
+            # Only the window of a translated target was adjusted, so only that is aligned.
             windows = [
                 codes[first : first + len(masked)]
                 for codes, masked, first in zip(
@@ -389,27 +395,17 @@ class Adjuster:
             extremes = self._find_extremes(positions)
             matrices = adjust_positions(positions, masked, extremes[0]).tables
         progress(0)
-        gap_penalties = self._tables.gap_open, self._tables.gap_extend
-        pairs = self._tracer.pair_adjusted(
-            rows, masked, matrices, gap_penalties, read.unmasked, targets, extremes
-        )
+        scoring = self._price_gaps(matrices, extremes)
+        pairs = self._tracer.pair_adjusted(rows, masked, scoring, read.unmasked, targets)
         if regions is None:
             return pairs, None
-        return pairs, self._score(rows, masked, matrices, progress)
+        return pairs, rescore(rows, masked, scoring, progress)
 
-    def _score(
-        self,
-        rows: NDArray[np.integer],
-        masked: Sequence[bytes],
-        matrices: NDArray[np.signedinteger],
-        progress: Progress,
-        extremes: tuple[int, int] | None = None,
-        cutoffs: NDArray[np.int64] | None = None,
-    ) -> NDArray[np.int64]:
-        gap_penalties = self._tables.gap_open, self._tables.gap_extend
-        return rescore(
-            rows, masked, matrices, *gap_penalties, progress, extremes=extremes, cutoffs=cutoffs
-        )
+    def _price_gaps(
+        self, matrices: NDArray[np.signedinteger], extremes: tuple[int, int] | None = None
+    ) -> TargetMatrices:
+        """Return adjusted matrices with the gap penalties, which are the same for all."""
+        return TargetMatrices(matrices, (self._tables.gap_open, self._tables.gap_extend), extremes)
 
     def _trace(
         self,
@@ -425,14 +421,11 @@ class Adjuster:
         return self._tracer.trace_adjusted(
             rows,
             adjusted.masked,
-            adjusted.matrices,
-            self._tables.gap_open,
-            self._tables.gap_extend,
+            self._price_gaps(adjusted.matrices, extremes),
             adjusted.scores.scaled,
             query.unmasked,
             targets,
             progress,
-            extremes,
         )
 
     def _find_near_identical(

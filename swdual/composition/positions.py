@@ -206,6 +206,8 @@ def adjust_positions(
     kinds, ratios = find_ratios(positions, targets)
     work = np.zeros(AMINO_ACIDS + columns[0].shape[1])
     scale_positions(*join_targets(targets), *columns, kinds, ratios, lowest, work, tables)
+    # Rows are spread over the lanes and filled up; `rows` says where each position is. Nothing in a
+    # best alignment meets the rows that fill up, nor codes beyond the letters.
     unused = np.ones(tables.shape[2], np.bool_)
     unused[positions.rows] = False
     tables[:, LETTERS:] = lowest

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.alignment.pairs import TargetMatrices
 from swdual.backend import TOO_LARGE, Progress
 from swdual.backends.simd import score_targets
 from swdual.composition.sequences import join_targets
@@ -18,12 +19,9 @@ from swdual.lanes.score_widths import score_widths_per_target
 def rescore(
     query: NDArray[np.integer],
     targets: Sequence[bytes],
-    matrices: NDArray[np.signedinteger],
-    gap_open: int,
-    gap_extend: int,
+    scoring: TargetMatrices,
     progress: Progress = lambda cells: None,
     lanes: int | None = None,
-    extremes: tuple[int, int] | None = None,
     cutoffs: NDArray[np.int64] | None = None,
 ) -> NDArray[np.int64]:
     """Return the Smith-Waterman scores of a query with some targets.
@@ -32,16 +30,12 @@ def rescore(
     ----------
     query, targets
         Rows of the matrices, and residue codes; masked residues are X.
-    matrices
-        See `ScoreWidth`; scores of at most 2**29 in size.
-    gap_open, gap_extend
-        A gap of k residues costs ``gap_open + k * gap_extend``, in the units of the scores.
+    scoring
+        The matrices, and what gaps cost.
     progress
         Called with 0 now and then; may raise to stop the work.
     lanes
         8-bit numbers in a vector, a power of two; by default one register's full.
-    extremes
-        Bounds of the scores in `matrices`, if they are known: see `score_widths_per_target`.
     cutoffs
         (targets,) the lowest scores that are asked for, if not all are.
 
@@ -56,7 +50,7 @@ def rescore(
     """
     residues, _, _ = join_targets(targets)
     lanes = register_bytes() if lanes is None else lanes
-    gap_penalties = gap_open, gap_extend
+    matrices, gap_penalties, extremes = scoring
     widths = score_widths_per_target(query, residues, matrices, *gap_penalties, lanes, extremes)
     scores = score_targets(query.astype(np.int64), targets, widths, progress, cutoffs)
     if scores.min(initial=0) < 0:

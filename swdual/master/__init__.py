@@ -19,12 +19,14 @@
     The contract of what runs the tasks, which threads and Dask fulfil; the threads of this machine.
 ``ranges``, ``cost``, ``partition``
     Cuts the targets; predicts the seconds of a task; chooses the cut and the plan.
+``calibration``, ``calibration_cache``
+    Measures the rates of a worker; keeps them, and what searches have seen since.
 ``task``, ``work_stealing``, ``worker_pool``, ``scoring_stage``
     Tasks; which of them a worker runs next; the threads of the workers; all of this for a batch.
 ``candidates``, ``serialization``
     The best targets of a query in one task; the same as bytes.
-``merge``
-    Results of tasks become the result of a query.
+``merge``, ``query_state``
+    Results of tasks become the result of a query; how far it is, and what is kept of it meanwhile.
 ``verification``
     Computes a sample of the scores again, by the definition.
 ``execution_log``

@@ -82,8 +82,9 @@ def align_further_hits(
     progress
         Called with 0 now and then; may raise an exception to stop the work.
     """
-    assert context.tracer is not None
-    found = align_further(result, context.tracer, context.adjuster, progress)
+    tracer, adjuster = context.rules.tracer, context.rules.adjuster
+    assert tracer is not None
+    found = align_further(result, tracer, adjuster, progress)
     return TracedFurther(hit_indices, found)
 
 
@@ -120,7 +121,8 @@ def align_candidates(
     progress
         Called with 0 now and then; may raise an exception to stop the work.
     """
-    params, tracer, adjuster = context.params, context.tracer, context.adjuster
+    params, rules = context.params, context.rules
+    tracer, adjuster = rules.tracer, rules.adjuster
     read = _read_targets(targets, context)
     if not params.rescores:
         assert tracer is not None
@@ -139,9 +141,12 @@ def align_candidates(
     else:
         if params.comp_based_stats == SCALING and params.adjust == "all":
             read = read.segment()
+            # All targets are candidates, few can be hits, and bounds cost less than scores.
             possible = _find_possible(query, read, adjuster, context, progress)
             read, scores, hit_indices = read.take(possible), scores[possible], hit_indices[possible]
             frames = frames[possible]
+        # Only those that reach the limits are aligned. Below its cutoff an adjusted score may be
+        # an upper bound: it says enough to leave the target out.
         cutoffs = context.adjusted_cutoffs(query).select(read.lengths)
         adjusted = adjuster.adjust(
             query, read.scored, scores, frames, progress, read.segmented, positions, cutoffs

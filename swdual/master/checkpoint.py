@@ -172,6 +172,10 @@ class Checkpoint:
         identity, database
             Which search it is.
         """
+        # One journal holds the searches of all rounds, one after the other; only the last grows:
+        #
+        #     identity | batch | task | task | ... | identity | batch | task | ...
+        #     ^ first of round 1                   ^ `_end` of round 1, first of round 2
         self._database = database
         self._fitted = identity["stats"] == "fit"
         self._batches: list[tuple[int, int, list[Range]]] = []
@@ -228,6 +232,7 @@ class Checkpoint:
 
     def find_batch(self, query: int) -> tuple[int, list[Range]] | None:
         """Return the batch that a query was begun in: where it ends, and its ranges."""
+        # A search that was resumed with other batches has recorded a query twice; the last counts.
         for begin, end, ranges in reversed(self._batches):
             if begin <= query < end:
                 return end, ranges

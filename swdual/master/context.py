@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from swdual.master.task import Progress
 from swdual.master.verification import Verification
 from swdual.master.worker import ScoringWorker, Worker
 from swdual.profiles.query import ProfileQuery, find_scores
+from swdual.request.inputs import SearchInputs
 from swdual.request.pairs import ALL_TARGETS, AllTargets, TaskBounds
 from swdual.request.search_parameters import SearchParameters
 from swdual.sequences.frames import list_frames, measure_frames, shortest_frame_length
@@ -49,12 +51,8 @@ EVALUATED_AT_ONCE = 1 << 15
 
 
 @dataclass(frozen=True)
-class SearchContext:
-    """What all queries of a search share; `setup` makes it, every worker thread calls `score`.
-
-    Threads share it without a lock. They only read it, except `cutoffs` and `profile_statistics`:
-    threads that compute the same entry at once store equal values. The scheduler adds to
-    `failed_workers` with its own lock held; the next batch reads them.
+class Compared:
+    """What is compared with the queries.
 
     Parameters
     ----------
@@ -62,90 +60,21 @@ class SearchContext:
         What is scored: the targets, or the frames of targets that are translated.
     targets
         The targets as given, which hits refer to.
-    workers
-        The workers that score; none for the client of a cluster.
-    params
-        What decides about hits.
-    statistics
-        What evaluates the scores of all queries alike; None if there is no such thing.
-    shuffled
-        For fitted statistics: a small database has a shuffled copy, whose scores are added to those
-        that are fitted, and a scorer for it.
-    tracer
-        Finds alignments; None if none are wanted.
-    adjuster
-        Adjusts scores for composition; None in mode 0.
-    planner
-        The option of this name.
-    device
-        "cpu", "gpu" or "hybrid", as results show it.
-    execution_log
-        Plans and times.
-    memory
-        The sizes that keep the search within its memory.
-    verification
-        Compares a sample of the scores with the reference backend; None without ``--verify``.
-    checkpoint
-        Keeps finished tasks in the journal; None without one.
     pairs
         The targets that each query is compared with.
     chosen
         Where only some of the targets are compared: their numbers in the input, ascending.
-    alignment_workers
-        The workers that only align: CPU threads beside GPUs.
-    failed_workers
-        Numbers of the workers that get no more tasks.
-    cutoffs
-        The lowest scores that can reach an E-value limit, for each length of a query, its
-        statistics, the limit and the scale of the scores.
-    profile_statistics
-        What evaluates the scores of queries that are profiles, by their parameters and the
-        gap penalties of these.
     """
 
     database: Database
     targets: Database
-    workers: list[ScoringWorker]
-    params: SearchParameters
-    statistics: TableStatistics | None
-    shuffled: tuple[Database, Scorer] | None
-    tracer: Tracer | None
-    adjuster: Adjuster | None
-    planner: str
-    device: str
-    execution_log: ExecutionLog
-    memory: Memory
-    verification: Verification | None
-    checkpoint: Checkpoint | None = None
     pairs: AllTargets = ALL_TARGETS
     chosen: NDArray[np.unsignedinteger] | None = None
-    alignment_workers: list[Worker] = field(default_factory=list)
-    failed_workers: set[int] = field(default_factory=set)
-    cutoffs: dict[tuple[int, Statistics, float, int], ScoreCutoffs] = field(default_factory=dict)
-    profile_statistics: dict[tuple[KarlinAltschul, KarlinAltschul, int, int], TableStatistics] = (
-        field(default_factory=dict)
-    )
 
-    @property
-    def has_segments(self) -> bool:
-        """Whether the database has the mask that composition-based statistics need.
-
-        It holds it; or all targets are candidates of each query, so that it is computed once.
-        """
-        params = self.params
-        return params.adjusts and (str(SEG) in self.database.masks or params.adjust == "all")
-
-    @property
-    def candidate_targets(self) -> Database:
-        """The database that alignment tasks read candidates from; with `SEG` if it holds that."""
-        return self.database.masked(str(SEG)) if self.has_segments else self.database
-
-    def aligns_now(self, hits: int) -> bool:
-        """Return whether alignments of so many hits are found during the search.
-
-        Those of very many hits are found when they are first used.
-        """
-        return self.tracer is not None and hits <= self.memory.max_completed
+    @classmethod
+    def of_inputs(cls, inputs: SearchInputs) -> Self:
+        """Return what the inputs of a search say is compared."""
+        return cls(inputs.database, inputs.targets, inputs.pairs, inputs.chosen)
 
     def find_bounds(self, number: int, target_range: Range) -> TaskBounds:
         """Return which targets of a range are scored, and with which the query is compared.
@@ -172,13 +101,128 @@ class SearchContext:
         pairs = self.pairs.select(numbers)
         return pairs.count_residues(len(numbers), self.database, ranges)
 
+
+@dataclass(frozen=True)
+class HitRules:
+    """What evaluates scores and aligns hits.
+
+    Parameters
+    ----------
+    statistics
+        What evaluates the scores of all queries alike; None if there is no such thing.
+    shuffled
+        For fitted statistics: a small database has a shuffled copy, whose scores are added to those
+        that are fitted, and a scorer for it.
+    tracer
+        Finds alignments; None if none are wanted.
+    adjuster
+        Adjusts scores for composition; None in mode 0.
+    cutoffs
+        The lowest scores that can reach an E-value limit, for each length of a query, its
+        statistics, the limit and the scale of the scores.
+    profile_statistics
+        What evaluates the scores of queries that are profiles, by their parameters and the
+        gap penalties of these.
+    """
+
+    statistics: TableStatistics | None
+    shuffled: tuple[Database, Scorer] | None
+    tracer: Tracer | None
+    adjuster: Adjuster | None
+    cutoffs: dict[tuple[int, Statistics, float, int], ScoreCutoffs] = field(default_factory=dict)
+    profile_statistics: dict[tuple[KarlinAltschul, KarlinAltschul, int, int], TableStatistics] = (
+        field(default_factory=dict)
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """How a search runs.
+
+    Parameters
+    ----------
+    workers
+        The workers that score; none for the client of a cluster.
+    alignment_workers
+        The workers that only align: CPU threads beside GPUs.
+    failed_workers
+        Numbers of the workers that get no more tasks.
+    planner
+        The option of this name.
+    device
+        "cpu", "gpu" or "hybrid", as results show it.
+    memory
+        The sizes that keep the search within its memory.
+    execution_log
+        Plans and times.
+    verification
+        Compares a sample of the scores with the reference backend; None without ``--verify``.
+    checkpoint
+        Keeps finished tasks in the journal; None without one.
+    """
+
+    workers: list[ScoringWorker]
+    alignment_workers: list[Worker] = field(default_factory=list)
+    failed_workers: set[int] = field(default_factory=set)
+    planner: str
+    device: str
+    memory: Memory
+    execution_log: ExecutionLog
+    verification: Verification | None = None
+    checkpoint: Checkpoint | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchContext:
+    """What all queries of a search share; `setup` makes it, every worker thread calls `score`.
+
+    Threads share it without a lock. They only read it, except `cutoffs` and `profile_statistics` of
+    the rules: threads that compute the same entry at once store equal values. The scheduler adds to
+    `failed_workers` of the run with its own lock held; the next batch reads them.
+
+    Parameters
+    ----------
+    params
+        What decides about hits.
+    compared, rules, run
+        What is compared, what evaluates scores and aligns hits, and how the search runs.
+    """
+
+    params: SearchParameters
+    compared: Compared
+    rules: HitRules
+    run: Run
+
+    @property
+    def has_segments(self) -> bool:
+        """Whether the database has the mask that composition-based statistics need.
+
+        It holds it; or all targets are candidates of each query, so that it is computed once.
+        """
+        params, masks = self.params, self.compared.database.masks
+        return params.adjusts and (str(SEG) in masks or params.adjust == "all")
+
+    @property
+    def candidate_targets(self) -> Database:
+        """The database that alignment tasks read candidates from; with `SEG` if it holds that."""
+        database = self.compared.database
+        return database.masked(str(SEG)) if self.has_segments else database
+
+    def aligns_now(self, hits: int) -> bool:
+        """Return whether alignments of so many hits are found during the search.
+
+        Those of very many hits are found when they are first used.
+        """
+        return self.rules.tracer is not None and hits <= self.run.memory.max_completed
+
     def find_ordinals(
         self, records: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int8]]:
         """Return the numbers of targets, and their frames, of records of `database`."""
         records, frames = self.params.comparison.find_targets(records)
-        if self.chosen is not None:
-            records = self.chosen[records].astype(np.int64)
+        chosen = self.compared.chosen
+        if chosen is not None:
+            records = chosen[records].astype(np.int64)
         return records, frames
 
     def number_records(
@@ -191,9 +235,9 @@ class SearchContext:
         result, hit_indices
             The hits of a query, and the indices of some of them.
         """
-        records = result.ordinals[hit_indices]
-        if self.chosen is not None:
-            records = np.searchsorted(self.chosen, records)
+        records, chosen = result.ordinals[hit_indices], self.compared.chosen
+        if chosen is not None:
+            records = np.searchsorted(chosen, records)
         frames = result.target_frames[hit_indices]
         return self.params.comparison.number_records(records, frames)
 
@@ -231,8 +275,13 @@ class SearchContext:
         scorer = worker.scorer
         statistics = self.statistics_of(query)
         cutoffs = self._cutoffs(query, statistics)
+        # Of all pairs, more targets may be scored than the query is compared with: what lies
+        # before `first` is dropped.
+        #
+        #     block  |----------|=====|################|-----|
+        #                    scored first            last
         counts = None
-        bounds = self.find_bounds(number, target_range)
+        bounds = self.compared.find_bounds(number, target_range)
         scored_range = target_range._replace(first=bounds.scored)
         if isinstance(scorer, SelectingScorer) and self.params.stats != "fit":
             scores, frames, positions = self._score_best(
@@ -246,10 +295,10 @@ class SearchContext:
             scores, frames, positions = scores[compared], frames[compared], positions[compared]
         # The block is checked when it is looked up. Looked up after scoring, a file that changed
         # meanwhile is noticed before its scores are used.
-        block = self.database.block(target_range.block)
-        if self.verification is not None:
+        block = self.compared.database.block(target_range.block)
+        if self.run.verification is not None:
             frame_codes = [codes for _, codes in list_frames(query, self.params.frames)]
-            self.verification.check(
+            self.run.verification.check(
                 worker,
                 query,
                 number,
@@ -331,10 +380,10 @@ class SearchContext:
         if statistics is None or not math.isfinite(evalue):
             return ScoreCutoffs.of(0)
         key = shortest_frame_length(query), statistics, evalue, scale
-        if key in self.cutoffs:
-            return self.cutoffs[key]
-        blocks = self.database.manifest.blocks
-        shortest, longest = min(x.shortest for x in blocks), self.database.manifest.longest
+        if key in self.rules.cutoffs:
+            return self.rules.cutoffs[key]
+        manifest = self.compared.database.manifest
+        shortest, longest = min(x.shortest for x in manifest.blocks), manifest.longest
         lengths = np.geomspace(shortest, longest, CUTOFF_LENGTHS).astype(np.int64)
         lengths = lengths[np.diff(lengths, prepend=0) > 0]  # `unique` loads masked arrays
         limit = take_log(evalue) + CUTOFF_MARGIN
@@ -354,7 +403,7 @@ class SearchContext:
             low = np.where(passing | (low == high), low, middle + 1)
             high = np.where(passing, middle, high)
         found = ScoreCutoffs(lengths, np.minimum(low, np.append(low[1:], low[-1])))
-        self.cutoffs[key] = found
+        self.rules.cutoffs[key] = found
         return found
 
     def _score_all(
@@ -414,23 +463,24 @@ class SearchContext:
         StatisticsUnavailable
             If its scores cannot be fitted.
         """
+        rules = self.rules
         if counts is None:
-            if self.statistics is None or not isinstance(query, ProfileQuery):
-                return self.statistics
+            if rules.statistics is None or not isinstance(query, ProfileQuery):
+                return rules.statistics
             profile = query.profile
             key = profile.gapped, profile.ungapped, profile.gap_open, profile.gap_extend
-            if key not in self.profile_statistics:
+            if key not in rules.profile_statistics:
                 scheme = self.params.scheme
-                self.profile_statistics[key] = query.evaluate_by(self.statistics, scheme)
-            return self.profile_statistics[key]
+                rules.profile_statistics[key] = query.evaluate_by(rules.statistics, scheme)
+            return rules.profile_statistics[key]
         from swdual.statistics.fit import fit, histogram
 
-        if self.shuffled is not None:
-            database, scorer = self.shuffled
+        if rules.shuffled is not None:
+            database, scorer = rules.shuffled
             for target_range in cut(database, 1):
                 scores, _ = self._score_all(scorer, query, target_range, lambda cells: None)
                 counts = counts + histogram(scores, database.lengths(target_range.block))
-        database = self.database
+        database = self.compared.database
         residues = self.params.dbsize or database.residues
         sequences = max(1, round(len(database) * residues / database.residues))
         sequences = self.params.dbseqs or sequences

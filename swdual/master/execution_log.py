@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from swdual.master.cost import CalibrationCache
+from swdual.master.calibration_cache import CalibrationCache
 from swdual.master.devices import device_mix
 from swdual.master.worker import ScoringWorker
 from swdual.master.worker_pool import AttemptReport

@@ -312,6 +312,8 @@ class IteratedSearch:
             profiles = {place: profile for place, profile in made.items() if profile is not None}
             if not profiles:
                 return
+            # From here on, lists have an entry for each query that goes on: `going` has their
+            # places in the round that is done, `numbers` their numbers among all queries.
             going = [*profiles]
             number += 1
             run = self._search([*profiles.values()], number, run.checkpoint)

@@ -6,7 +6,7 @@ import threading
 
 from swdual.backend import Device, ReleasingScorer, Scorer
 from swdual.database.database import Database
-from swdual.master.cost import CalibrationCache, Setting
+from swdual.master.calibration_cache import CalibrationCache, Setting
 from swdual.master.worker import bind
 from swdual.request.search_parameters import SearchParameters
 from swdual.sequences.scoring import ScoringScheme
@@ -23,6 +23,8 @@ class KeptScorers:
     """
 
     def __init__(self) -> None:
+        # Two kinds of locks: `_lock` guards the dictionaries for a moment; that of a GPU is held
+        # while its scorer is made, which takes seconds, so that others start side by side.
         self._kept: dict[str, tuple[Database, ScoringScheme, Scorer]] = {}
         self._rates: dict[Setting, CalibrationCache] = {}
         self._lock = threading.Lock()

@@ -264,6 +264,8 @@ def _memory(needs: Needs, part: float) -> Memory:
     database, pool = needs.database, len(needs.scorers)
     threads = pool + needs.alignment_workers
     count = len(needs.query_lengths)
+    # `size` is between the least and the most that is worth it, for each size by the same part.
+    # So one number, `part`, spans all plans, and the total grows with it.
     batch_queries = size(
         min(MIN_BATCH_QUERIES, needs.together, max(1, MIB // (needs.kept * HIT_BYTES))),
         max(1, min(needs.together, count)),
@@ -283,6 +285,8 @@ def _memory(needs: Needs, part: float) -> Memory:
     completed = TITLE_BYTES + needs.traced * TRACED_BYTES
     late = LATE_BYTES if needs.traced and max_completed < needs.kept else 0
     max_tasks = size(MIN_TASKS, MAX_TASKS)
+    # How many ranges there may be: `partition` chooses between the coarsest cut that the memory
+    # of a range allows and the finest, and cuts finer only up to `max_tasks`.
     finest = len(blocks) + math.ceil(needs.cost / MIN_RANGE_RESIDUES) + pool
     coarsest = len(blocks) + math.ceil(needs.cost / max_range_cost)
     tasks = max(min(max_tasks, batch_queries * finest), batch_queries * coarsest)
@@ -324,6 +328,7 @@ def _memory(needs: Needs, part: float) -> Memory:
         max_alignment_cost=share,
         grid=grid,
     )
+    # While a database in memory was built, its index took more: no less is predicted.
     missing = index_bytes(held) - memory.total if held else 0
     return replace(memory, database=memory.database + max(0, missing))
 

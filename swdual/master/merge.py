@@ -22,6 +22,7 @@ from swdual.hits.query_result import QueryResult
 from swdual.master.alignment import Traced, TracedFurther
 from swdual.master.candidates import NO_CANDIDATES, Candidates, Scored, merge_candidates
 from swdual.master.context import SearchContext, evaluate_scores, take_log
+from swdual.master.query_state import QueryState, Stage
 from swdual.master.ranges import TaskId
 from swdual.sequences.frames import frame_length, measure_frames
 from swdual.sequences.sequence import Sequence
@@ -50,11 +51,10 @@ _NO_HITS = np.empty(0, np.int64)
 class HitMerger:
     """The reduce step of one batch of queries; only the thread of the search calls it.
 
-    A query goes through some states. First its ranges are scored: `add_scores` collects their
-    candidates. With the last range the best of them are chosen: `add_scores` returns these, if they
-    are to be scored again (soft masks, composition-based statistics), or aligned now. With the last
-    of these tasks the hits are known: `add_alignments` returns them, if there are several
-    alignments a hit (`max_hsps`). With the last further ones it is complete: `pop_result`.
+    It computes what brings a query from one stage to the next; `QueryState` draws the stages.
+    `add_scores` returns the candidates that alignment tasks are to score again (soft masks,
+    composition-based statistics) or align, `add_alignments` the hits of which further alignments
+    are to be found (`max_hsps`), and `pop_result` the result.
 
     Parameters
     ----------
@@ -77,16 +77,10 @@ class HitMerger:
         self._queries = queries
         self._first_number = first_number
         self._context = context
-        self._parts: list[list[Candidates]] = [[] for _ in queries]
-        self._counts: dict[int, NDArray[np.int64]] = {}
-        self._settled: dict[int, QueryResult] = {}
-        self._hits_left: dict[int, int] = {}
-        self._traced: dict[int, list[Traced]] = {}
-        self._selected: dict[int, QueryResult] = {}
-        self._further: dict[int, list[TracedFurther]] = {}
+        self._states: dict[int, QueryState] = {}
         self.ranges: list[Range] | None = None
         self.done: dict[TaskId, int] = {}
-        checkpoint = context.checkpoint
+        checkpoint = context.run.checkpoint
         begun = None if checkpoint is None else checkpoint.find_batch(first_number)
         if checkpoint is not None and begun is not None:
             self.ranges = begun[1]
@@ -96,12 +90,17 @@ class HitMerger:
         """Set the ranges that each query is scored against; return the cells already done."""
         self.ranges = ranges
         context, end = self._context, self._first_number + len(self._queries)
-        compared = context.count_residues(range(self._first_number, end), ranges)
-        self._ranges_left = np.count_nonzero(compared, axis=1)
-        if context.checkpoint is not None:
-            context.checkpoint.begin(self._first_number, end, ranges)
-        for number in np.flatnonzero(self._ranges_left == 0).tolist():
-            self._settle(number, NO_CANDIDATES)
+        compared = context.compared.count_residues(range(self._first_number, end), ranges)
+        # Of all pairs, a query meets only the targets behind it. Where a range holds none of these
+        # there is no task, and the query does not wait for one.
+        ranges_of = np.count_nonzero(compared, axis=1).tolist()
+        self._states = {number: QueryState(count) for number, count in enumerate(ranges_of)}
+        checkpoint = context.run.checkpoint
+        if checkpoint is not None:
+            checkpoint.begin(self._first_number, end, ranges)
+        for number, count in enumerate(ranges_of):
+            if count == 0:
+                self._evaluate(number, NO_CANDIDATES)
         residues = [int(compared[task_id]) for task_id in self.done]
         lengths = [frame_length(self._queries[task_id.query]) for task_id in self.done]
         frame_count = context.params.frame_count
@@ -109,7 +108,7 @@ class HitMerger:
 
     def restore_known(self) -> Iterator[tuple[int, QueryResult]]:
         """Add the tasks that the earlier search has finished; yield queries to be aligned now."""
-        checkpoint = self._context.checkpoint
+        checkpoint = self._context.run.checkpoint
         for task_id, number in self.done.items():
             assert checkpoint is not None
             result = self.add_scores(task_id.query, checkpoint.read(number))
@@ -131,27 +130,25 @@ class HitMerger:
         QueryResult or None
             The result, if this was the last range and there are alignment tasks to do.
         """
-        if scored.histogram is not None:
-            self._counts[number] = self._counts.get(number, 0) + scored.histogram
-        parts = self._parts[number]
-        parts.append(scored.candidates)
-        self._ranges_left[number] -= 1
-        params = self._context.params
-        limit = params.max_candidates
-        if self._ranges_left[number] == 0 or (limit and len(parts) == MAX_PARTS):
+        state, params = self._states[number], self._context.params
+        state.collect(scored)
+        parts, limit = state.parts, params.max_candidates
+        # Merge now and then: with a limit, only so many candidates of all parts can become hits.
+        # Without one, merging frees nothing until all parts are there.
+        if state.ranges_left == 0 or (limit and len(parts) == MAX_PARTS):
             parts[:] = [merge_candidates(parts, limit, params.target_frame_count)]
-        if self._ranges_left[number] > 0:
+        if state.ranges_left > 0:
             return None
-        return self._settle(number, parts.pop())
+        return self._evaluate(number, parts.pop())
 
-    def _settle(self, number: int, candidates: Candidates) -> QueryResult | None:
-        """Choose the hits of a query, or those that are scored again: see `add_scores`."""
-        context = self._context
-        result = self._evaluate(number, candidates)
-        self._settled[number] = result
+    def _evaluate(self, number: int, candidates: Candidates) -> QueryResult | None:
+        """Bring a query to `Stage.EVALUATED`; return what is to be aligned: see `add_scores`."""
+        context, state = self._context, self._states[number]
+        result = self._evaluate_candidates(number, candidates, state.pop_histogram())
+        # Candidates that are scored again are all examined, however many. Else the query is
+        # complete now if no alignments are wanted, or so many that they wait until they are used.
         aligned = context.params.rescores or context.aligns_now(len(result))
-        self._traced[number] = []
-        self._hits_left[number] = len(result) if aligned else 0
+        state.evaluate(result, awaited=len(result) if aligned else 0)
         return result if aligned else None
 
     def add_alignments(self, number: int, traced: Traced) -> QueryResult | None:
@@ -169,16 +166,14 @@ class HitMerger:
         QueryResult or None
             The hits, if these were the last alignments and further ones are to be found now.
         """
-        self._hits_left[number] -= traced.examined
-        self._traced[number].append(traced)
-        if self._hits_left[number] > 0 or not self._context.params.finds_further:
+        state = self._states[number]
+        state.add_alignments(traced)
+        if not state.is_complete or not self._context.params.finds_further:
             return None
-        result = self._selected[number] = self._select_hits(number)
-        if result.traced is None or not len(result):
-            return None
-        self._hits_left[number] = len(result)
-        self._further[number] = []
-        return result
+        result = self._select_hits(state)
+        has_further = result.traced is not None and len(result) > 0
+        state.select(result, awaited=len(result) if has_further else 0)
+        return result if has_further else None
 
     def add_further(self, number: int, traced: TracedFurther) -> None:
         """Add alignments besides the best.
@@ -190,42 +185,44 @@ class HitMerger:
         traced
             Those of some of its hits.
         """
-        self._hits_left[number] -= len(traced.hit_indices)
-        self._further[number].append(traced)
+        self._states[number].add_further(traced)
 
     def is_complete(self, number: int) -> bool:
         """Return whether all scores and alignments of a query are there."""
-        return self._hits_left.get(number) == 0
+        return self._states[number].is_complete
 
     def pop_result(self, number: int) -> QueryResult:
         """Remove and return the result of a complete query, with its alignments."""
-        result = self._selected.pop(number, None)
-        if result is None:
-            result = self._select_hits(number)
-        further = self._further.pop(number, None)
-        if further is not None:
-            found, indices = [part.found for part in further], [part[0] for part in further]
+        state = self._states.pop(number)
+        if state.stage is Stage.SELECTED:
+            result, _ = state.pop_result()
+        else:
+            result = self._select_hits(state)
+        if state.further:
+            found = [part.found for part in state.further]
+            indices = [part.hit_indices for part in state.further]
             result = result.with_further(FurtherAlignments.concatenate(found, indices))
         if result.params.sum_stats:
             result = link_hits(result)
-        if len(result) <= self._context.memory.max_completed:
+        if len(result) <= self._context.run.memory.max_completed:
             _ = result.titles  # read now, so that tables outlive the database
         return result
 
-    def _select_hits(self, number: int) -> QueryResult:
+    def _select_hits(self, state: QueryState) -> QueryResult:
         """Return the hits of a query that pass all filters, with their best alignments."""
-        result, parts = self._settled.pop(number), self._traced.pop(number)
+        result, parts = state.pop_result()
         context = self._context
         if result.params.rescores:
-            result = self._rescore(number, result, parts)
+            result = self._rescore(result, parts)
         elif context.aligns_now(len(result)):
+            # Each task has hits of similar length, and tasks end in any order.
             order = np.argsort(np.concatenate([_NO_HITS, *(part.hit_indices for part in parts)]))
             result = result.with_tracebacks(_join_tracebacks(parts).take(order))
         if result.params.filters_alignments and not result.params.sum_stats:
             result = result.select_hits()
         return result
 
-    def _rescore(self, number: int, candidates: QueryResult, parts: list[Traced]) -> QueryResult:
+    def _rescore(self, candidates: QueryResult, parts: list[Traced]) -> QueryResult:
         """Return the hits of a query by their final scores, best first.
 
         Scores are compared at the scale of adjusted matrices, so hits of equal raw scores may
@@ -233,10 +230,8 @@ class HitMerger:
 
         Parameters
         ----------
-        number
-            The query's number in the batch.
         candidates
-            Its candidates.
+            The candidates of the query.
         parts
             What the alignment tasks found among these.
         """
@@ -271,6 +266,7 @@ class HitMerger:
         )
         if all(part.tracebacks is not None for part in parts):
             result = result.with_tracebacks(_join_tracebacks(parts))
+        # The last key counts first: higher score, then earlier in the input.
         order = np.lexsort((result.ordinals, -rescored.scaled))
         if statistics is not None:
             passing = log_evalues <= take_log(params.single_evalue)
@@ -278,18 +274,21 @@ class HitMerger:
                 passing &= bits >= params.min_score
             order = order[passing[order]]
         result = result.subset(order)
+        # `top` and the limit come after filters that need alignments, and after linking.
         if params.filters_alignments or params.sum_stats:
             return result
         if params.top is not None:
             result = result.within(params.top)
         return result.top(params.max_target_seqs) if params.max_target_seqs else result
 
-    def _evaluate(self, number: int, candidates: Candidates) -> QueryResult:
+    def _evaluate_candidates(
+        self, number: int, candidates: Candidates, histogram: NDArray[np.int64] | None
+    ) -> QueryResult:
         """Return the hits of a query that pass every filter that needs no alignment."""
         context, query = self._context, self._queries[number]
         scores, ordinals, lengths, frames = candidates
         try:
-            statistics = context.statistics_of(query, self._counts.pop(number, None))
+            statistics = context.statistics_of(query, histogram)
         except StatisticsUnavailable as error:
             logger.warning("query %s has no E-values: %s", query.id, error)
             statistics = None
@@ -299,7 +298,7 @@ class HitMerger:
             bits, log_evalues = evaluate_scores(statistics, scores, query_lengths, lengths)
         ordinals, target_frames = context.find_ordinals(ordinals)
         if context.params.comparison.db_gencode is not None:
-            lengths = context.targets.find_lengths(ordinals)
+            lengths = context.compared.targets.find_lengths(ordinals)
         result = QueryResult(
             query,
             self._first_number + number,
@@ -315,11 +314,12 @@ class HitMerger:
             np.ones(len(scores)),
             statistics,
             context.params,
-            context.targets,
-            device=context.device,
+            context.compared.targets,
+            device=context.run.device,
         )
         params = context.params
         if statistics is not None:
+            # Looser than the limit of hits where scores are adjusted or linked later.
             passing = log_evalues <= take_log(params.candidate_evalue)
             if params.min_score > 0 and not (params.rescores or params.sum_stats):
                 passing &= bits >= params.min_score
@@ -358,6 +358,12 @@ def split_hits(
     list of arrays
         The indices of the hits of each part.
     """
+    # Sums along the order are divided by their limits; the larger quotient is the number of the
+    # part, so a target is never split:
+    #
+    #     cells  // task_cells      0 0 0 1 1 2 2 2 2 2
+    #     costs  // max_range_cost  0 0 0 0 1 1 1 2 3 4
+    #     part                      0 0 0 1 1 2 2 2 3 4
     lengths = result.compared_lengths
     order = np.argsort(-lengths, kind="stable")
     residues = np.cumsum(lengths[order])

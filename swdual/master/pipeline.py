@@ -71,11 +71,11 @@ def run_pipeline(
     SwdualError, MemoryError
         The error of a task, if no other worker could do better.
     """
-    size = context.memory.batch_queries
+    size = context.run.memory.batch_queries
     if len(queries) > size:  # several batches are held at once: each gets its part
         size = max(1, size // (1 + executor.batches_ahead))
     batches: deque[QueryBatch] = deque()
-    for start, end in split_batches(len(queries), size, context.checkpoint):
+    for start, end in split_batches(len(queries), size, context.run.checkpoint):
         logger.debug(
             "batch: %s, of %s in all",
             pluralize(end - start, "query", "queries"),
@@ -110,8 +110,8 @@ class QueryBatch:
         counter: CellCounter,
     ) -> None:
         self._numbers = range(first_number, first_number + len(queries))
-        self._checkpoint = context.checkpoint
-        self._aligned = context.tracer is not None
+        self._checkpoint = context.run.checkpoint
+        self._aligned = context.rules.tracer is not None
         self._counter = counter
         self._merger = merger = HitMerger(queries, first_number, context)
         # Partition. A resumed search keeps its ranges, and leaves out the tasks that are done.

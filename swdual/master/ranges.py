@@ -125,12 +125,17 @@ def _cut(
         ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
         first, end = (0, info.sequences) if within is None else (within.first, within.last)
         while first < end:
+            # Factoring: each round cuts half of what is left into a range for each share, until
+            # ranges are as small as `smallest`:
+            #
+            #     |   1/4   |   1/4   | 1/8 | 1/8 |1/16|1/16|...   2 shares
             if len(ranges) % shares == 0:
                 size = max(left // (2 * shares), smallest)
             longest = int(lengths[first])
             wanted = int(ends[first]) + max(size, width * longest)
             targets = int(np.searchsorted(ends, wanted)) - first
             last = min(first + max(1, (targets + width // 2) // width) * width, end)
+            # A small rest of the block joins: it would cost an edge (`EDGE`) of its own.
             if ends[end] - ends[last] < size // 2:
                 last = end
             if max_range_cost is not None:
@@ -221,6 +226,7 @@ def _count_all_columns(
     """Return the cost of a range: see `compute_columns`."""
     if width == 1:
         return np.full(max_cost.shape, float(target_range.residues))
+    # With many targets a lane, lanes are full, unless the longest target takes longer alone.
     if target_range.last - target_range.first > MANY * width:
         columns = np.minimum(width * target_range.longest, max_cost * target_range.residues)
         columns = np.maximum(columns, target_range.residues)

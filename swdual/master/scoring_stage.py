@@ -66,24 +66,25 @@ class ScoringStage:
         self._queries = queries
         self._numbers = numbers
         self._context = context
-        workers, aligning = context.workers, context.alignment_workers
+        run = context.run
+        workers, aligning = run.workers, run.alignment_workers
         given = PartitionInput(
             [frame_length(query) for query in queries],
-            context.database,
+            context.compared.database,
             [worker.device.kind for worker in workers],
             [worker.rates for worker in workers],
-            context.planner,
+            run.planner,
             context.params.frame_count,
-            context.pairs.select(numbers),
+            context.compared.pairs.select(numbers),
             all(isinstance(x.scorer, ResidentScorer) and x.scorer.is_resident for x in workers),
         )
         self.partition: Partition = partition_tasks(
             given,
-            failed_workers=context.failed_workers,
+            failed_workers=run.failed_workers,
             ranges=ranges,
             done=done,
-            max_range_cost=context.memory.max_range_cost,
-            max_tasks=context.memory.max_tasks,
+            max_range_cost=run.memory.max_range_cost,
+            max_tasks=run.memory.max_tasks,
             within=within,
         )
         logger.debug(
@@ -101,12 +102,13 @@ class ScoringStage:
         tasks = [self._make_task(number) for number in range(len(self.partition.task_ids))]
         plan = self.partition.plan
         queues = [[tasks[k] for k in each] for each in plan.queues]
+        # Without queues the planner gives an order only: workers take tasks as they come free.
         common: list[Task] = []
         if plan.on_demand:
             common = [tasks[k] for k in np.argsort(plan.starts, kind="stable")]
             queues = [[] for _ in workers]
         everyone = [*workers, *aligning]
-        self.scheduler = WorkStealingScheduler(everyone, queues, common, context.failed_workers)
+        self.scheduler = WorkStealingScheduler(everyone, queues, common, run.failed_workers)
         self._pool = WorkerPool(everyone, self.scheduler)
 
     @property
@@ -119,7 +121,7 @@ class ScoringStage:
         partition, context = self.partition, self._context
         query, range_number = partition.task_ids[number]
         sequence, target_range = self._queries[query], partition.ranges[range_number]
-        bounds = context.find_bounds(self._numbers[query], target_range)
+        bounds = context.compared.find_bounds(self._numbers[query], target_range)
         scored, profile = (target_range.block, bounds.scored, bounds.last), find_scores(sequence)
         return Task(
             query,
@@ -137,7 +139,7 @@ class ScoringStage:
 
     def __enter__(self) -> Self:
         queries = [self._numbers[task_id.query] for task_id in self.partition.task_ids]
-        self._context.execution_log.begin(self.partition.plan, queries)
+        self._context.run.execution_log.begin(self.partition.plan, queries)
         self._pool.__enter__()
         return self
 
@@ -170,7 +172,7 @@ class ScoringStage:
             raise report
         task = report.attempt.task
         length = len(self._queries[task.query].codes)
-        self._context.execution_log.add(report, self._numbers[task.query], length)
+        self._context.run.execution_log.add(report, self._numbers[task.query], length)
         return report if report.outcome == "done" else None
 
 
@@ -209,8 +211,9 @@ def score_range(
             if report is not None:
                 parts[report.attempt.task.query].append(report.value)
                 left -= 1
-    context.execution_log.learn(context.workers)
-    context.execution_log.forget()
+    execution_log = context.run.execution_log
+    execution_log.learn(context.run.workers)
+    execution_log.forget()
     return [_merge_parts(part, context.params) for part in parts]
 
 

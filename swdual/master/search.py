@@ -172,10 +172,9 @@ class Search:
     def _context(self) -> SearchContext:
         options = self.options
         context = self._executor.build_context(self._inputs, options, self._held_bytes)
-        context = replace(context, pairs=self._inputs.pairs, chosen=self._inputs.chosen)
         if self._warns:
             warn_of_weak_queries(
-                self.queries, self.database, self.params, context.statistics, options.task
+                self.queries, self.database, self.params, context.rules.statistics, options.task
             )
             warn_of_low_complexity(self.queries, self.database, self.params)
         if options.journal is None:
@@ -190,22 +189,22 @@ class Search:
             options.journal,
             pluralize(checkpoint.tasks, "task", "tasks"),
         )
-        return replace(context, checkpoint=checkpoint)
+        return replace(context, run=replace(context.run, checkpoint=checkpoint))
 
     @property
     def workers(self) -> list[ScoringWorker]:
         """Who scores."""
-        return self._context.workers
+        return self._context.run.workers
 
     @property
     def memory(self) -> Memory:
         """How much of everything there may be at a time."""
-        return self._context.memory
+        return self._context.run.memory
 
     @property
     def checkpoint(self) -> Checkpoint | None:
         """What is done; None without journal."""
-        return self._context.checkpoint
+        return self._context.run.checkpoint
 
     def keep_journal(
         self, left: Callable[[], bytes | None] | None = None
@@ -217,14 +216,14 @@ class Search:
         """Return what has been done so far, in so many seconds, and by whom."""
         from swdual.planning.timing import Timing
 
-        execution_log = self._context.execution_log
+        execution_log = self._context.run.execution_log
         names = tuple(query.id for query in self.queries)
         cells = self.cells - (0 if self._counter is None else self._counter.skipped)
         return Timing(cells, seconds, execution_log.timeline, tuple(execution_log.plans), names)
 
     def facts(self) -> dict[str, str | int | float]:
         """Return what the E-values are computed with."""
-        statistics = self._context.statistics
+        statistics = self._context.rules.statistics
         if self.params.stats == "none":
             return {"method": "none"}
         if statistics is not None and not self.params.comparison.by_position:

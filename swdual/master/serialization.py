@@ -38,6 +38,7 @@ def serialize(query: int, target_range: Range, scored: Scored) -> bytes:
     filled = np.empty(0 if cells is None else len(cells), CELL)
     if counts is not None:
         filled["cell"], filled["count"] = cells, counts.ravel()[cells]
+    # 0 says that there is no histogram; one more than its filled cells, that there is.
     head = (query, *target_range[:3], len(hits), 0 if cells is None else len(cells) + 1)
     return HEAD.pack(TASK, *head) + hits.tobytes() + filled.tobytes()
 
@@ -74,6 +75,7 @@ def deserialize(record: bytes, targets: int, *, fitted: bool) -> Scored:
     *_, hits, cells = HEAD.unpack_from(record)
     rows = np.frombuffer(record, HIT, hits, HEAD.size)
     candidates = Candidates(*(rows[name].astype(np.int64) for name in HIT.names or ()))
+    # The journal's checksums find damage; this finds records of another database or program.
     known = (rows["ordinal"] < targets) & (rows["length"] > 0)
     if not (known & (rows["score"] >= 0) & (rows["frame"] != 0) & (abs(rows["frame"]) <= 3)).all():
         raise ValueError("hits that cannot be")

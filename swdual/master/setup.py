@@ -10,8 +10,8 @@ from swdual.alignment.tracer import Tracer
 from swdual.backend import Device
 from swdual.database.database import Database
 from swdual.hits.adjusters import make_adjuster
-from swdual.master.context import SearchContext
-from swdual.master.cost import CalibrationCache, Setting
+from swdual.master.calibration_cache import CalibrationCache, Setting
+from swdual.master.context import Compared, HitRules, Run, SearchContext
 from swdual.master.devices import available_threads, describe_devices, parse_devices
 from swdual.master.execution_log import ExecutionLog
 from swdual.master.memory import NUMBA_BYTES, Memory, Needs, plan_memory
@@ -98,20 +98,19 @@ def count_alignment_workers(options: SearchOptions, devices: Sequence[Device]) -
 
 
 def build_context(
-    database: Database,
+    compared: Compared,
     lengths: Sequence[int],
     params: SearchParameters,
     options: SearchOptions,
     held: int = 0,
     book: CalibrationCache | None = None,
-    targets: Database | None = None,
     bind_scorer: Bind = bind,
 ) -> SearchContext:
     """Return what all queries of a search on this machine share, with its workers ready.
 
     Parameters
     ----------
-    database, params
+    compared, params
         What is searched, and what for.
     lengths
         Residues of each query.
@@ -121,8 +120,6 @@ def build_context(
         Bytes of memory that are taken already.
     book
         What devices cost, if it has been opened already.
-    targets
-        The targets as given, if `database` holds their frames.
     bind_scorer
         Returns the scorer of a device, as `bind` does.
 
@@ -133,6 +130,7 @@ def build_context(
     MemoryLimitError
         If there is too little memory; says what would be enough.
     """
+    database = compared.database
     cells = sum(lengths) * database.residues * params.frame_count
     devices = resolve_devices(options, cells, params.comparison)
     if cells < SMALL_CELLS:
@@ -145,6 +143,8 @@ def build_context(
     needs = replace(needs, scorers=scorers, alignment_workers=aligning)
     allowed = find_allowance(options.memory_limit)
     memory = plan_memory(needs, allowed)
+    # CPU scorers tell their memory before they hold any. GPUs must be started to tell theirs, and
+    # their libraries take some: so plan first, to fail early, and again when they are there.
     before = resident_bytes()
     workers = register(devices, database, params.scheme, book, bind_scorer)
     if any(worker.device.kind == "gpu" for worker in workers):
@@ -161,79 +161,50 @@ def build_context(
     if options.verify:
         definition = bind(Device("cpu", "reference"), database, params.scheme)
         verification = Verification(database, options.verify, definition)
-    return make_context(
-        database,
-        params,
-        options,
-        memory,
-        ExecutionLog([worker.name for worker in (*workers, *alignment_workers)], book),
+    run = Run(
         workers=workers,
         alignment_workers=alignment_workers,
+        planner=options.planner,
         device=describe_devices([worker.device for worker in workers]),
+        memory=memory,
+        execution_log=ExecutionLog([each.name for each in (*workers, *alignment_workers)], book),
         verification=verification,
-        targets=targets,
     )
+    return make_context(compared, params, options, run)
 
 
 def make_context(
-    database: Database,
-    params: SearchParameters,
-    options: SearchOptions,
-    memory: Memory,
-    execution_log: ExecutionLog,
-    *,
-    workers: list[ScoringWorker],
-    device: str,
-    alignment_workers: Sequence[Worker] = (),
-    verification: Verification | None = None,
-    targets: Database | None = None,
+    compared: Compared, params: SearchParameters, options: SearchOptions, run: Run
 ) -> SearchContext:
-    """Return what all queries of a search share, once its workers and its memory are known.
+    """Return what all queries of a search share, once it is known how it runs.
 
     Parameters
     ----------
-    database, params, options
+    compared, params, options
         The search.
-    memory
-        The sizes that keep it within its memory.
-    execution_log
-        Gets plans and times.
-    workers
-        The workers of this process that score; none on the client of a cluster.
-    device
-        "cpu", "gpu" or "hybrid", as results show it.
-    alignment_workers
-        The workers that only align.
-    verification
-        Compares a sample of the scores; None without ``--verify``.
-    targets
-        The targets as given, if `database` holds their frames.
+    run
+        Its workers and its memory; no workers on the client of a cluster.
     """
+    database, traced = compared.database, options.finds_alignments or params.sum_stats
     statistics, shuffled = make_statistics(database, params), None
     if params.stats == "fit":
         from swdual.statistics.shuffle import shuffle_targets
 
         copies = shuffle_targets(database)
         if copies is not None:
-            scorer = bind(workers[0].device if workers else Device(), copies, params.scheme)
+            scorer = bind(run.workers[0].device if run.workers else Device(), copies, params.scheme)
             shuffled = copies, scorer
+    grid = run.memory.grid
     return SearchContext(
-        database,
-        database if targets is None else targets,
-        workers,
-        params,
-        statistics,
-        shuffled,
-        Tracer(params.scheme, memory.grid)
-        if options.finds_alignments or params.sum_stats
-        else None,
-        make_adjuster(params, statistics, memory.grid) if params.adjusts else None,
-        options.planner,
-        device,
-        execution_log,
-        memory,
-        verification,
-        alignment_workers=[*alignment_workers],
+        params=params,
+        compared=compared,
+        rules=HitRules(
+            statistics,
+            shuffled,
+            tracer=Tracer(params.scheme, grid) if traced else None,
+            adjuster=make_adjuster(params, statistics, grid) if params.adjusts else None,
+        ),
+        run=run,
     )
 
 

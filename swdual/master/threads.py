@@ -26,7 +26,7 @@ from swdual.master.alignment import (
 )
 from swdual.master.candidates import Scored
 from swdual.master.compilation import compile_kernels
-from swdual.master.context import SearchContext
+from swdual.master.context import Compared, SearchContext
 from swdual.master.executor import BatchExecution, BatchListener, Executor
 from swdual.master.kept_scorers import KeptScorers
 from swdual.master.merge import split_hits
@@ -80,12 +80,11 @@ class ThreadExecutor(Executor):
         kept = self._kept_scorers
         with progress_bar("measuring the workers", "", 1, shown=shown):
             context = build_context(
-                database,
+                Compared.of_inputs(inputs),
                 lengths,
                 inputs.params,
                 options,
                 held_bytes,
-                targets=inputs.targets,
                 book=None if kept is None else kept.find_rates(inputs.params),
                 bind_scorer=bind if kept is None else kept.bind,
             )
@@ -115,7 +114,8 @@ class ThreadExecutor(Executor):
         context, self._context = self._context, None
         if context is None:
             return
-        for name, scorer in {each.device.name: each.scorer for each in context.workers}.items():
+        workers, shuffled = context.run.workers, context.rules.shuffled
+        for name, scorer in {each.device.name: each.scorer for each in workers}.items():
             if isinstance(scorer, SelectingScorer):
                 logger.debug(
                     "%s: %.3g %% of the cells were scored exactly; upper bounds of the others are "
@@ -124,13 +124,13 @@ class ThreadExecutor(Executor):
                     100 * scorer.exact_part,
                 )
         if self._kept_scorers is None:
-            scorers = [worker.scorer for worker in context.workers]
+            scorers = [worker.scorer for worker in workers]
         else:
             scorers = []
-            if any(number < len(context.workers) for number in context.failed_workers):
+            if any(number < len(workers) for number in context.run.failed_workers):
                 self._kept_scorers.drop()
-        if context.shuffled is not None:
-            scorers.append(context.shuffled[1])
+        if shuffled is not None:
+            scorers.append(shuffled[1])
         for scorer in scorers:
             if isinstance(scorer, ReleasingScorer):
                 scorer.release()
@@ -190,12 +190,15 @@ class ThreadBatch(BatchExecution):
         queries
             How many queries of the batch are left, this one included.
         """
-        threads = len(self._context.workers) + len(self._context.alignment_workers)
+        run = self._context.run
+        # While many queries are left to align, each is work enough for one thread. The hits of the
+        # last ones are cut finer, so that no thread idles at the end.
+        threads = len(run.workers) + len(run.alignment_workers)
         idle = threads // max(1, queries)
-        parts = split_hits(result, self._context.memory.max_alignment_cost, idle)
-        runs = [partial(function, result, hit_indices, self._context) for hit_indices in parts]
+        parts = split_hits(result, run.memory.max_alignment_cost, idle)
+        works = [partial(function, result, hit_indices, self._context) for hit_indices in parts]
         self._stage.scheduler.add(
-            *(Task(query, result.query.id, target_range=None, run=run) for run in runs)
+            *(Task(query, result.query.id, target_range=None, run=work) for work in works)
         )
 
     def wait(self) -> None:
@@ -229,7 +232,8 @@ class ThreadBatch(BatchExecution):
     ) -> None:
         self._stage.__exit__(kind, error, traceback)
         if error is None:
-            self._context.execution_log.learn(self._context.workers)
+            run = self._context.run
+            run.execution_log.learn(run.workers)
 
 
 def align_hits(

@@ -86,6 +86,7 @@ class Verification:
         drawn = self.draw_targets(number) - first
         scores, positions = claim
         profile = find_scores(query)
+        # A target that was left out claims a score below its cutoff; that can be wrong, too.
         for target in drawn[(target_range.first <= drawn) & (drawn < target_range.last)].tolist():
             bounds = target_range.block, target, target + 1
             right = max(

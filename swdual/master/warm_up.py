@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.alignment.pairs import TargetMatrices
 from swdual.alignment.tracer import Tracer
 from swdual.backends.simd import bind, score_pack
 from swdual.composition.adjust import adjust
@@ -155,7 +156,8 @@ def compile_adjusted_alignments(bits: int) -> None:
     for count in (1, 2 * register_bytes()):
         targets, scores = [target] * count, np.full(count, score)
         repeated = np.repeat(tables, count, axis=0)
-        tracer.trace_adjusted(letters, targets, repeated, *gaps, scores, target, targets)
+        scoring = TargetMatrices(repeated, gaps)
+        tracer.trace_adjusted(letters, targets, scoring, scores, target, targets)
 
 
 class _Scaled(NamedTuple):

@@ -233,6 +233,7 @@ class WorkStealingScheduler:
             task.done = True
             self._finished_cells += task.cells
             if task.seconds is not None:
+                # Their ratio is the worker's slowdown, which corrects its further predictions.
                 self._expected[attempt.worker] += task.seconds[attempt.worker]
                 self._observed[attempt.worker] += time.perf_counter() - attempt.start
             # The other worker, if there is one, reads this at its next `report_progress`.
@@ -278,6 +279,8 @@ class WorkStealingScheduler:
             name, words = self._workers[worker].name, _describe_error(error)
             end = "" if self._alive[worker] else f"; {name} does nothing more in this search"
             logger.warning("%s failed at %s: %s%s", name, task, words, end)
+            # The defect may be the task's or the worker's: so many failures of a task end the
+            # search, as many in a row take a worker out. A task done elsewhere is no loss.
             if len(task.failed_on) >= MAX_FAILURES and not task.done:
                 _raise_failure(
                     error, f"{task} failed {len(task.failed_on)} times; the last time {words}"
@@ -285,6 +288,7 @@ class WorkStealingScheduler:
             if not self._alive[worker]:
                 self._failed_workers.add(worker)
                 left_over += self._queues[worker].take_all()
+            # Workers that only align come last; alone they cannot score.
             if not any(self._alive[: self._scoring]):
                 _raise_failure(error, f"no worker is left; the last one failed at {task}: {words}")
             for unfinished in left_over:
@@ -343,6 +347,10 @@ class WorkStealingScheduler:
         The queue that ends last is tried first.
         """
         now = time.perf_counter()
+        # From the back: its owner comes to that last, and the next ones may be prefetched.
+        #
+        #     victim   [running][ task ][ task ][ task ]
+        #                                       ^ stolen if the thief would end it sooner
         for victim in sorted(range(len(self._queues)), key=lambda v: -self._expected_end(v, now)):
             queue = self._queues[victim]
             # A task that came back after a failure may have been finished elsewhere meanwhile.

@@ -13,7 +13,9 @@ from swdual import registry
 from swdual.backend import CachingScorer, Device, PrefetchingScorer, Scorer
 from swdual.database.database import Database
 from swdual.errors import DeviceMemoryError, InputError
-from swdual.master.cost import CalibrationCache, CostModel, calibrate, choose_clock
+from swdual.master.calibration import calibrate, choose_clock
+from swdual.master.calibration_cache import CalibrationCache
+from swdual.master.cost import CostModel
 from swdual.master.devices import PACKAGE, device_mix
 from swdual.sequences.scoring import ScoringScheme
 

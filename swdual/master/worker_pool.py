@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from swdual.backend import PrefetchingScorer
 from swdual.errors import DeviceMemoryError
-from swdual.master.cost import choose_clock
+from swdual.master.calibration import choose_clock
 from swdual.master.task import Stopped, Superseded, TaskAttempt
 from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.master.worker import ScoringWorker, Worker
@@ -35,7 +35,7 @@ class AttemptReport(NamedTuple):
     value
         What the task returned.
     seconds
-        How long the worker itself computed, by `swdual.master.cost.choose_clock`.
+        How long the worker itself computed, by `swdual.master.calibration.choose_clock`.
     """
 
     attempt: TaskAttempt

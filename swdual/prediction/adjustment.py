@@ -18,7 +18,7 @@ from swdual.composition.positions import find_ratios
 from swdual.composition.tables import AMINO_ACIDS, find_tables, is_adjustable
 from swdual.database.database import Database
 from swdual.hits.columns import LATE_GRID_BYTES
-from swdual.master.cost import choose_clock
+from swdual.master.calibration import choose_clock
 from swdual.prediction.synthetic_database import SyntheticDatabase
 from swdual.profiles.query import ProfileQuery, find_positions
 from swdual.request.search_parameters import SearchParameters

@@ -15,7 +15,8 @@ from swdual.backend import Device
 from swdual.cluster.partition import ClusterPartition, combine_rates, partition_search
 from swdual.database.database import Database
 from swdual.errors import InputError
-from swdual.master.cost import CalibrationCache, CostModel, Setting
+from swdual.master.calibration_cache import CalibrationCache, Setting
+from swdual.master.cost import CostModel
 from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
 from swdual.master.partition import PartitionInput
 from swdual.master.serialization import HEAD, HIT

@@ -14,13 +14,9 @@ from swdual import registry
 from swdual.backend import Device
 from swdual.errors import InputError
 from swdual.io.input import read_small
-from swdual.master.cost import (
-    CalibrationCache,
-    CostModel,
-    Setting,
-    calibrate,
-    choose_clock,
-)
+from swdual.master.calibration import calibrate, choose_clock
+from swdual.master.calibration_cache import CalibrationCache, Setting
+from swdual.master.cost import CostModel
 from swdual.master.devices import available_threads, device_mix, list_gpus
 from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
 from swdual.master.partition import Partition, PartitionInput, partition_tasks

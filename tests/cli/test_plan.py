@@ -498,7 +498,7 @@ def test_a_search_is_described_and_planned(run, rates):
 def test_the_rates_of_this_machine_are_the_default(run, no_gpu, tmp_path_factory, monkeypatch):
     """Measured once, kept in a file that is named."""
     folder = tmp_path_factory.mktemp("rates")
-    monkeypatch.setattr("swdual.master.cost.cache_folder", lambda: folder)
+    monkeypatch.setattr("swdual.master.calibration_cache.cache_folder", lambda: folder)
     monkeypatch.setattr("swdual.prediction.preview.available_threads", lambda: 3)
     outcome = run("plan", "q.fa", "t.fa")
     assert (outcome.code, outcome.err) == (0, "")

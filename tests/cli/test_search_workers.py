@@ -39,7 +39,7 @@ def many(here, tmp_path_factory, monkeypatch):
     (here / "b.fa").write_text((here / "b.fa").read_text() * 2)
     folder = tmp_path_factory.getbasetemp() / "rates"
     folder.mkdir(exist_ok=True)
-    monkeypatch.setattr("swdual.master.cost.cache_folder", lambda: folder)
+    monkeypatch.setattr("swdual.master.calibration_cache.cache_folder", lambda: folder)
     monkeypatch.setattr("swdual.master.setup.SMALL_CELLS", 1_000_000)
     return here
 

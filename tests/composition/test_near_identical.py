@@ -9,6 +9,7 @@ from support.compositions import USUAL, draw, relative
 from support.properties import seeds
 
 from swdual import search
+from swdual.alignment.pairs import TargetMatrices
 from swdual.composition import adjuster as module
 from swdual.composition.adjuster import Adjuster
 from swdual.composition.near_identical import (
@@ -249,6 +250,7 @@ def find_near(adjuster, query, targets):
     letters = np.frombuffer(query, np.uint8)
     scheme = adjuster._scheme
     matrices = np.stack([scheme.matrix.scores.astype(np.int32)] * len(targets))
-    scores = rescore(letters, targets, matrices, scheme.gap_open, scheme.gap_extend)
+    gap_penalties = scheme.gap_open, scheme.gap_extend
+    scores = rescore(letters, targets, TargetMatrices(matrices, gap_penalties))
     changed = np.ones(len(targets), bool)
     return adjuster._find_near_identical(query, targets, scores, changed, abs).tolist()

@@ -13,6 +13,7 @@ from oracles.smith_waterman import local_score_gotoh
 from support.profile_tables import figures, figures_of, make_profile, sequences
 from support.properties import seeds
 
+from swdual.alignment.pairs import TargetMatrices
 from swdual.alignment.tracer import Tracer
 from swdual.api import search
 from swdual.backends._striped import number_striped
@@ -103,16 +104,15 @@ def test_scores_and_alignments_are_optimal(seed, gap_penalties):
         targets = [bytes(rng.integers(0, 27, int(n)).tolist()) for n in (0, 1, 50, 33, 33, 90)]
         tables = random_tables(rng, len(targets), rows)
         query = np.arange(rows)
-        scores = rescore(query, targets, tables, *gap_penalties)
+        scoring = TargetMatrices(tables, gap_penalties)
+        scores = rescore(query, targets, scoring)
         assert scores.tolist() == [
             local_score_gotoh([*range(rows)], [*target], table, *gap_penalties)
             for target, table in zip(targets, tables, strict=True)
         ]
         letters = bytes(rng.integers(0, 20, rows).tolist())
         tracer = Tracer(ScoringScheme(matrices.load("BLOSUM62")))
-        traced = tracer.trace_adjusted(
-            query, targets, tables, *gap_penalties, scores, letters, targets
-        )
+        traced = tracer.trace_adjusted(query, targets, scoring, scores, letters, targets)
         for k, target in enumerate(targets):
             assert priced(traced, k, target, tables[k], gap_penalties) == scores[k]
         for lanes in (register_bytes() // 2, register_bytes() // 4, 8):
@@ -120,9 +120,9 @@ def test_scores_and_alignments_are_optimal(seed, gap_penalties):
             again = np.full((len(targets), 4 * CODES, CODES), FORBIDDEN, np.int16)
             again[:, places] = tables[:, :rows]
             extremes = FORBIDDEN, int(tables.max())
-            pair = places, targets, again, *gap_penalties
-            assert rescore(*pair, extremes=extremes).tolist() == scores.tolist()
-            other = tracer.trace_adjusted(*pair, scores, letters, targets, extremes=extremes)
+            pair = places, targets, TargetMatrices(again, gap_penalties, extremes)
+            assert rescore(*pair).tolist() == scores.tolist()
+            other = tracer.trace_adjusted(*pair, scores, letters, targets)
             assert np.array_equal(other.numbers, traced.numbers)
             assert np.array_equal(other.runs, traced.runs)
 

@@ -8,6 +8,7 @@ from oracles.smith_waterman import local_score_gotoh
 from support.compositions import USUAL, draw, relative
 from support.properties import seeds
 
+from swdual.alignment.pairs import TargetMatrices
 from swdual.backend import MAX_SCORE
 from swdual.backends import simd
 from swdual.composition.adjust import adjust
@@ -40,8 +41,9 @@ def random_matrices(rng, count, size):
     return matrices
 
 
-def scores_of(query, *others, **more):
-    return rescore(np.frombuffer(query, np.uint8), *others, **more).tolist()
+def scores_of(query, targets, matrices, gap_open, gap_extend, *others, **more):
+    scoring = TargetMatrices(matrices, (gap_open, gap_extend))
+    return rescore(np.frombuffer(query, np.uint8), targets, scoring, *others, **more).tolist()
 
 
 def expected(query, targets, matrices, gap_penalties):

@@ -13,6 +13,7 @@ from support.traced import score_in
 
 from swdual.alignment import fill
 from swdual.alignment.long import Walk
+from swdual.alignment.pairs import TargetMatrices
 from swdual.alignment.tracer import Tracer
 from swdual.composition.adjust import adjust
 from swdual.composition.rescore import rescore
@@ -50,13 +51,13 @@ def align(query, targets, unmasked, matrices, scores, scheme, progress=lambda ce
     gap_penalties = SCALE * scheme.gap_open, SCALE * scheme.gap_extend
     letters = prepare_query(query)
     return Tracer(scheme).trace_adjusted(
-        letters, targets, matrices, *gap_penalties, scores, query, unmasked, progress
+        letters, targets, TargetMatrices(matrices, gap_penalties), scores, query, unmasked, progress
     )
 
 
 def rescored(query, targets, matrices, scheme):
     gap_penalties = SCALE * scheme.gap_open, SCALE * scheme.gap_extend
-    return rescore(prepare_query(query), targets, matrices, *gap_penalties)
+    return rescore(prepare_query(query), targets, TargetMatrices(matrices, gap_penalties))
 
 
 def agree(query, targets, unmasked, matrices, scheme):

@@ -262,10 +262,10 @@ def test_any_number_of_threads_finds_the_same(cards, few, options):
 
 def names(few, **options):
     """Return the names of all workers of a search, those that score first."""
-    context = Search(*few, SearchOptions(**options))._context
-    everyone = [*context.workers, *context.alignment_workers]
+    run = Search(*few, SearchOptions(**options))._context.run
+    everyone = [*run.workers, *run.alignment_workers]
     assert [each.number for each in everyone] == [*range(len(everyone))]
-    assert list(context.execution_log.timeline.workers) == [each.name for each in everyone]
+    assert list(run.execution_log.timeline.workers) == [each.name for each in everyone]
     return [each.name for each in everyone]
 
 

@@ -12,7 +12,8 @@ import pytest
 from swdual.backend import Device
 from swdual.database.database import Database
 from swdual.master import worker
-from swdual.master.cost import CalibrationCache, CostModel, Seen
+from swdual.master.calibration_cache import CalibrationCache
+from swdual.master.cost import CostModel, Seen
 from swdual.master.kept_scorers import KeptScorers
 from swdual.master.search import Search
 from swdual.master.threads import ThreadExecutor
@@ -116,7 +117,7 @@ def test_a_worker_that_failed_begins_anew(database, bound, monkeypatch):
     executor = ThreadExecutor(kept_scorers=kept)
     run = Search("MKVLAWGGHER", database, chosen, executor)
     run.prepare()
-    run._context.failed_workers.add(0)
+    run._context.run.failed_workers.add(0)
     executor.close()
     assert bound == ["bind gpu", "release"]
 
@@ -128,13 +129,13 @@ def test_a_thread_that_only_aligned_and_failed_frees_no_card(database, bound):
     executor = ThreadExecutor(kept_scorers=kept)
     run = Search("MKVLAWGGHER", database, chosen, executor)
     run.prepare()
-    run._context.failed_workers.add(1)
+    run._context.run.failed_workers.add(1)
     executor.close()
     assert bound == ["bind gpu"]
 
 
 def test_rates_are_written_at_the_end_though_they_were_just_before(tmp_path, monkeypatch):
-    monkeypatch.setattr("swdual.master.cost.cache_folder", lambda: tmp_path)
+    monkeypatch.setattr("swdual.master.calibration_cache.cache_folder", lambda: tmp_path)
     kept = KeptScorers()
     rates = kept.find_rates(SearchParameters(ScoringScheme(load("BLOSUM62")), stats="fit"))
     known = rates.find("simd", "1 simd", lambda: CostModel.from_dict({"gcups": 10}))

@@ -25,7 +25,8 @@ import numpy as np
 import pytest
 
 from swdual.database.target_range import Range
-from swdual.master.cost import CalibrationCache, CostModel, interpolate_columns
+from swdual.master.calibration_cache import CalibrationCache
+from swdual.master.cost import CostModel, interpolate_columns
 from swdual.master.partition import PartitionInput, partition_tasks
 from swdual.master.ranges import compute_columns
 from swdual.runtime.cache import cache_folder

@@ -28,7 +28,7 @@ def results(tmp_path_factory):
     """A search whose workers are measured although it is small, outside the user's cache."""
     folder = tmp_path_factory.mktemp("rates")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("swdual.master.cost.cache_folder", lambda: folder)
+        patch.setattr("swdual.master.calibration_cache.cache_folder", lambda: folder)
         patch.setattr("swdual.master.setup.SMALL_CELLS", 0)
         return search(QUERIES, TARGETS, device=[Device(), Device()])
 

@@ -11,8 +11,9 @@ from support.genes import random_genes, random_proteins
 import swdual
 from swdual.backend import Device
 from swdual.errors import InputError
-from swdual.master import cost, partition, scoring_stage, worker
-from swdual.master.cost import CalibrationCache, CostModel, Setting
+from swdual.master import calibration_cache, cost, partition, scoring_stage, worker
+from swdual.master.calibration_cache import CalibrationCache, Setting
+from swdual.master.cost import CostModel
 from swdual.master.worker import register
 from swdual.prediction import adjustment, preview
 from swdual.prediction.preview import Preview
@@ -58,7 +59,7 @@ def test_a_search_predicts_the_same_tasks(monkeypatch, frameshift):
 
 def test_cells_with_frameshifts_have_rates_of_their_own(monkeypatch, tmp_path):
     """A search of one kind does not correct the rates of the other."""
-    monkeypatch.setattr(cost, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(calibration_cache, "cache_folder", lambda: tmp_path)
     scheme = ScoringScheme(load("BLOSUM62"))
     plain = SearchParameters(scheme)
     shifted = SearchParameters(scheme, comparison=Frameshifted(1, frameshift=15))
@@ -80,7 +81,7 @@ def test_cells_with_frameshifts_have_rates_of_their_own(monkeypatch, tmp_path):
 
 def test_frameshifts_are_calibrated(monkeypatch, tmp_path):
     """What a plan and a search measure is a scorer with frameshifts."""
-    monkeypatch.setattr(cost, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(calibration_cache, "cache_folder", lambda: tmp_path)
     schemes = []
 
     def measure(scorer_of, *_):

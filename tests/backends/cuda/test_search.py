@@ -15,7 +15,7 @@ from swdual.backends import cuda
 from swdual.backends.cuda import CudaScorer
 from swdual.backends.cuda.memory import Shelf
 from swdual.database import build
-from swdual.master import cost, setup, worker
+from swdual.master import calibration_cache, setup, worker
 from swdual.master.cost import CostModel
 
 DEVICES = ("cuda", "cuda:1", "hybrid")
@@ -247,7 +247,7 @@ def test_gpus_of_one_model_are_calibrated_once(run, cards, files, monkeypatch, t
         calibrated.append(1)
         return CostModel.from_dict({"gcups": 1})
 
-    monkeypatch.setattr(cost, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(calibration_cache, "cache_folder", lambda: tmp_path)
     monkeypatch.setattr(worker, "calibrate", calibrate)
     monkeypatch.setattr(setup, "SMALL_CELLS", 0)
     monkeypatch.setattr(cuda, "find_model", lambda number: "stand-in")
