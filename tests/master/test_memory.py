@@ -210,7 +210,7 @@ def test_the_room_of_a_build_is_within_what_there_is(spare):
 
 def test_input_that_cannot_be_held_is_counted_to_its_end(monkeypatch):
     """Nothing more of it is kept, and the message says what would be enough for all of it."""
-    for module in ("swdual.database.memory", "swdual.master.memory"):
+    for module in ("swdual.database.memory", "swdual.request.queries"):
         monkeypatch.setattr(f"{module}.READ_ANYWAY", 1000)
     records = sequences([1000] * 50)
     taken = []
