@@ -8,7 +8,7 @@ from typing import NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.database.database import Block
+from swdual.database.blocks import Block
 from swdual.lanes.score_widths import ScoreWidth
 from swdual.sequences.alphabet import ALIGNMENT
 

@@ -18,6 +18,8 @@
     Bytes of a file or of memory; of a remote file; which file has which block.
 ``validity``, ``_check``
     Checks before a file is used; the kernel that checks residues.
+``blocks``
+    Blocks of targets, and their masks.
 ``database``
     The database as an object.
 ``subset``

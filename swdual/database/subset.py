@@ -16,7 +16,8 @@ import numpy as np
 import xxhash
 from numpy.typing import NDArray
 
-from swdual.database.database import Block, Database
+from swdual.database.blocks import Block
+from swdual.database.database import Database
 from swdual.database.layout import GUARD_BYTES, BlockInfo, Section
 from swdual.database.lookup import Matches
 from swdual.database.writing import gather, pad_lengths

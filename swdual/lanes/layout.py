@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.database.database import Block
+from swdual.database.blocks import Block
 from swdual.lanes.pack import Pack, allocate_bytes, count_columns, pack
 from swdual.lanes.registers import COLUMNS, register_bytes
 from swdual.lanes.score_widths import FRAMESHIFT, ScoreWidth

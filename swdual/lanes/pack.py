@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from swdual.database.database import Block
+from swdual.database.blocks import Block
 from swdual.errors import EngineError
 from swdual.lanes.registers import COLUMNS
 from swdual.runtime.native import native

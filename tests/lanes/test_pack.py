@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.properties import examples
 
-from swdual.database.database import Block
+from swdual.database.blocks import Block
 from swdual.errors import EngineError
 from swdual.lanes import pack as packing
 from swdual.lanes.pack import pack

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from swdual.backends.cuda import pieces
 from swdual.backends.cuda.card import Buffer, Card, Event, Stream
-from swdual.database.database import Block, Database
+from swdual.database.blocks import Block
+from swdual.database.database import Database
 from swdual.database.layout import GUARD_BYTES
 from swdual.sequences.alphabet import ALIGNMENT
 
