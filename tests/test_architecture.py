@@ -192,7 +192,7 @@ def test_every_file_that_is_named_an_owner_is_there():
 
 NAMESAKES = {
     "Policy": "each policy of schedules is a plug-in, whose class has this name",
-    "Comparison": "of schedules, and of an audited table: both are in the reference",
+    "Comparison": "of sequences, and in the reference of schedules and of an audited table",
     "Piece": "bytes of a database, and an alignment that may be linked with others",
     "Section": "of a database file, and a table of the text of an audit",
 }

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+sys.path.append(str(Path(__file__).resolve().parent))
 from _campaign import TRACES, Run, newest
 from _report import RESULTS
 from page import write_page

@@ -26,7 +26,7 @@ from swdual.database.subset import Subset
 from swdual.database.target_range import Range
 from swdual.hits.query_result import QueryResult
 from swdual.hits.targets import SuppliedTargets
-from swdual.master.context import Compared, Run, SearchContext
+from swdual.master.context import Compared, Execution, SearchContext
 from swdual.master.execution_log import ExecutionLog
 from swdual.master.executor import BatchExecution, BatchListener, Executor
 from swdual.master.memory import plan_memory
@@ -109,7 +109,7 @@ class DaskExecutor(Executor):
         wanted = _count_batch_queries(inputs, nodes.active)
         needs = replace(needs, together=max(needs.together, wanted))
         kinds = {kind for node in nodes.active for kind in node.facts.kinds}
-        run = Run(
+        run = Execution(
             workers=[],
             planner=options.planner,
             device=kinds.pop() if len(kinds) == 1 else "hybrid",

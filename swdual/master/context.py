@@ -136,7 +136,7 @@ class HitRules:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Run:
+class Execution:
     """How a search runs.
 
     Parameters
@@ -191,7 +191,7 @@ class SearchContext:
     params: SearchParameters
     compared: Compared
     rules: HitRules
-    run: Run
+    run: Execution
 
     @property
     def has_segments(self) -> bool:

@@ -11,7 +11,7 @@ from swdual.backend import Device
 from swdual.database.database import Database
 from swdual.hits.adjusters import make_adjuster
 from swdual.master.calibration_cache import CalibrationCache, Setting
-from swdual.master.context import Compared, HitRules, Run, SearchContext
+from swdual.master.context import Compared, Execution, HitRules, SearchContext
 from swdual.master.devices import available_threads, describe_devices, parse_devices
 from swdual.master.execution_log import ExecutionLog
 from swdual.master.memory import NUMBA_BYTES, Memory, Needs, plan_memory
@@ -161,7 +161,7 @@ def build_context(
     if options.verify:
         definition = bind(Device("cpu", "reference"), database, params.scheme)
         verification = Verification(database, options.verify, definition)
-    run = Run(
+    run = Execution(
         workers=workers,
         alignment_workers=alignment_workers,
         planner=options.planner,
@@ -174,7 +174,7 @@ def build_context(
 
 
 def make_context(
-    compared: Compared, params: SearchParameters, options: SearchOptions, run: Run
+    compared: Compared, params: SearchParameters, options: SearchOptions, run: Execution
 ) -> SearchContext:
     """Return what all queries of a search share, once it is known how it runs.
 

@@ -17,7 +17,8 @@ from swdual.database.database import Database
 from swdual.planning.planner import PACKAGE, make_plan
 from swdual.prediction.cluster_preview import forecast
 from swdual.prediction.nodes_file import read_cluster
-from swdual.prediction.preview import Preview, PreviewOptions
+from swdual.prediction.preview import Preview
+from swdual.request.options import SearchOptions
 from swdual.scheduling.platform import MAX_PLATFORM_PROCESSORS, Platform
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
@@ -68,7 +69,7 @@ def _platform(platform):
 def _rates(text, choice):
     path = stored(text, "rates.json")
     preview = Preview(
-        {"q": "MKVLAW" * 20}, _database(), 2, 1, path, PreviewOptions(max_target_seqs=3)
+        {"q": "MKVLAW" * 20}, _database(), 2, 1, path, SearchOptions(max_target_seqs=3)
     )
     plan = preview.plan(pick(("dual", "self_scheduling", "equal_power"), choice))
     _plan(plan)
