@@ -258,6 +258,30 @@ def test_a_folder_has_changed_if_any_file_has(tmp_path, monkeypatch):
     assert nightly.is_changed(("other",))
 
 
+def test_of_a_package_only_the_code_counts(tmp_path, monkeypatch):
+    """A module by itself, and all of swdual, counts with its comments and docstrings."""
+    monkeypatch.setattr(nightly, "ROOT", tmp_path)
+    module = tmp_path / "swdual" / "some" / "one.py"
+    module.parent.mkdir(parents=True)
+    paths = ("swdual/some", "swdual/some/one.py", "swdual")
+
+    def digests(text):
+        module.write_text(text)
+        nightly.digest.cache_clear()
+        return [nightly.digest(path) for path in paths]
+
+    code = (
+        '''"""Module."""\n\n@command\ndef f():\n    """Help."""\n    # One.\n    return "# 1"\n'''
+    )
+    first = digests(code)
+    for words in ("Module", "One"):
+        changed = digests(code.replace(words, "Other"))
+        assert [old == new for old, new in zip(first, changed, strict=True)] == [True, False, False]
+    for words in ("Help", "# 1", "command"):
+        assert not set(first) & set(digests(code.replace(words, "x")))
+    nightly.digest.cache_clear()
+
+
 def test_what_nightly_tests_depend_on_is_there():
     """Each file and folder."""
     assert len(nightly.all_paths()) > 100

@@ -13,7 +13,8 @@ Two files say so, which ``.ci/nightly`` writes after all tests have passed
 Where ``SWDUAL_TEST_NIGHTLY=changed`` is set, a nightly test is left out unless its own file, or one
 that it depends on, has another digest than in the last run of ``.ci/nightly``. A test depends on
 the folder of the package that its own folder is named after (`DEPENDS` names the exceptions), or on
-what its marker ``nightly(paths)`` names.
+what its marker ``nightly(paths)`` names. Of the modules of a package only the code counts, without
+comments and docstrings; those are for the tests of files, of ``docs`` and of all of ``swdual``.
 """
 
 from __future__ import annotations
@@ -77,16 +78,44 @@ def depends(file: str) -> tuple[str, ...]:
     return (f"swdual/{parts[1]}" if len(parts) > 2 else "swdual",)
 
 
+def code_of(text: str) -> str:
+    """Return a module without docstrings, lines that are comments, and empty lines.
+
+    The docstring of a decorated function stays: it may be the help of a command.
+
+    >>> code_of("# One.\\n\\ndef f():\\n    'Help.'\\n    return '''\\n# 1'''\\n")
+    "def f():\\n    return '''\\n# 1'''"
+    """
+    lines = text.splitlines()
+    kept, left_out = set[int](), set[int]()
+    helps = []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.FunctionDef) and node.decorator_list:
+            helps.append(node.body[0])
+        elif isinstance(node, ast.Expr) and node not in helps:
+            if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+                left_out.update(range(node.lineno - 1, node.end_lineno))
+        elif isinstance(node, ast.Constant | ast.JoinedStr) and node.end_lineno > node.lineno:
+            kept.update(range(node.lineno, node.end_lineno))
+    for number, line in enumerate(lines):
+        if number not in kept and (not line or line.lstrip().startswith("#")):
+            left_out.add(number)
+    return "\n".join(line for k, line in enumerate(lines) if k not in left_out)
+
+
 @cache
 def digest(path: str) -> str:
     """Return a digest of a file, or of all files of a folder, of the project."""
     whole = ROOT / path
     files = [whole] if whole.is_file() else sorted(whole.rglob("*"))
+    is_package = path.startswith("swdual/") and whole.is_dir()
     state = hashlib.sha256()
     for file in files:
         if file.is_file() and "__pycache__" not in file.parts and RESULTS not in file.parents:
-            name = file.relative_to(ROOT)
-            state.update(f"{name}\0{file.stat().st_size}\0".encode() + file.read_bytes())
+            content = file.read_bytes()
+            if is_package and file.suffix == ".py":
+                content = code_of(content.decode()).encode()
+            state.update(f"{file.relative_to(ROOT)}\0{len(content)}\0".encode() + content)
     return state.hexdigest()[:16]
 
 
