@@ -94,8 +94,11 @@ def find_reader(path: Source) -> ModuleType | None:
 
 
 def _is_own(path: Source) -> bool:
-    """Return whether a path is a file of swdual's: then no reader need be asked, nor loaded."""
-    if is_url(path):
+    """Return whether a path is a file of swdual's: then no reader need be asked, nor loaded.
+
+    What a pipe gives can be read once only, so its bytes are left to whoever reads it.
+    """
+    if is_url(path) or not os.path.isfile(path):
         return False
     try:
         with open(path, "rb") as file:

@@ -17,7 +17,7 @@ from support.formats import OF_A_RUN
 from swdual import registry
 from swdual.cli.list import KINDS
 from swdual.format import ORGANISMS
-from swdual.request import options as search_options
+from swdual.request import defaults
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.scoring import PREFERRED_GAPS
@@ -684,7 +684,7 @@ def test_fractions_of_mmseqs_are_refused_with_the_percentage(refuses, options, w
 )
 def test_top_takes_the_place_of_the_number_of_hits(run, monkeypatch, options, same):
     """Unless both are given: then both hold."""
-    monkeypatch.setattr(search_options, "MAX_TARGET_SEQS", 2)
+    monkeypatch.setattr(defaults, "MAX_TARGET_SEQS", 2)
     fields = ["-f", "6 qseqid sseqid score", "-e", "1e9"]
     usual, *others = (
         run("search", "q.fa", "t.fa", *fields, *each).out for each in ([], options, same)

@@ -14,6 +14,7 @@ from support.servers import SECONDS, running_server, wait_until
 
 from swdual.api import search
 from swdual.database.makedb import makedb
+from swdual.request.comparison import Comparison
 from swdual.server.limits import Limits
 from swdual.server.media_types import MEDIA_TYPES
 
@@ -266,7 +267,10 @@ def slow_down(monkeypatch, phase):
     if phase == "reading":
         monkeypatch.setattr("swdual.sequences.fasta._Text.records", read_for_ever)
     elif phase == "masking":
-        monkeypatch.setattr("swdual.request.inputs._mask_letters", lambda *given: time.sleep(0.1))
+        read_query = Comparison.read_query
+        monkeypatch.setattr(
+            Comparison, "read_query", lambda *given: time.sleep(0.1) or read_query(*given)
+        )
     else:
         monkeypatch.setattr("swdual.request.weak_queries.find_scores", lambda _: time.sleep(0.1))
 
