@@ -38,7 +38,7 @@ def day(tmp_path, text, **variables):
     environment = {**os.environ, "OUT": "out", "WORK": "work", "PYTHON": sys.executable}
     done = subprocess.run(
         ["bash", "-c", text], cwd=tmp_path, env={**environment, **variables}, text=True,
-        capture_output=True, check=False, timeout=300,
+        capture_output=True, check=False, timeout=3000,
     )  # fmt: skip
     logs = {}
     for path in (tmp_path / "out").glob("*.tgz"):
@@ -54,7 +54,7 @@ def test_every_step_starts_and_says_that_there_is_no_gpu(tmp_path, script):
     """But for tests, which are skipped, commands on CPUs, and programs that are not installed."""
     if cuda.why_not() is None:
         pytest.skip("there is a GPU")
-    done, steps, logs = day(tmp_path, f"bash {FOLDER}/{script}.sh", DRY_RUN="1")
+    done, steps, logs = day(tmp_path, f"bash {FOLDER}/{script}.sh", DRY_RUN="1", BUDGET="3000")
     assert done.returncode == 4, done.stderr
     assert list(steps) == STEPS[script]
     if script == "one":
