@@ -50,10 +50,7 @@ def load(package: str, name: str) -> ModuleType:
 def require(package: str, name: str) -> None:
     """Check that there is an implementation `name`, without importing it.
 
-    Parameters
-    ----------
-    package, name
-        As for `load`.
+    For the parameters see `load`.
 
     Raises
     ------

@@ -139,10 +139,7 @@ class HitTable:
 def read_hits(path: str | os.PathLike[str], before: str | None = None) -> HitTable:
     """Return the rows of a table.
 
-    Parameters
-    ----------
-    path, before
-        As for `swdual.results.conversion.convert`.
+    For the parameters see `swdual.results.conversion.convert`.
 
     Raises
     ------

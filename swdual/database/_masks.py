@@ -13,10 +13,7 @@ def collect_intervals(
 ) -> NDArray[np.uint32]:
     """Return the intervals of marked letters in a block.
 
-    Parameters
-    ----------
-    residues, starts, lengths, mark
-        See `write_intervals`.
+    For the parameters see `write_intervals`.
 
     Returns
     -------

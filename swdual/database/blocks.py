@@ -61,10 +61,7 @@ class Block(NamedTuple):
 class Blocks:
     """The blocks of a database, and what masks and other processes need of them.
 
-    Parameters
-    ----------
-    main, metadata_only, folder
-        As for `Database`.
+    For the parameters see `Database`.
     """
 
     def __init__(

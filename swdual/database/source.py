@@ -194,10 +194,7 @@ def _log_first(
 def split_sources(sources: Any) -> tuple[list[Source], Any]:
     """Return the paths, if these are files; else no paths, and the sequences in memory.
 
-    Parameters
-    ----------
-    sources
-        As for `makedb`.
+    For the parameters see `makedb`.
 
     Raises
     ------

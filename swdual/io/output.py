@@ -316,10 +316,7 @@ def check_target(
 ) -> None:
     """Check that `replace_file` may write a file, as far as that can be told beforehand.
 
-    Parameters
-    ----------
-    path, kind, force, inputs
-        As for `replace_file`.
+    For the parameters see `replace_file`.
 
     Raises
     ------

@@ -91,10 +91,7 @@ class RoundOptions:
     def open_database(self, source: Any, options: SearchOptions) -> Database:
         """Return the database of all rounds, if profiles can be searched in it.
 
-        Parameters
-        ----------
-        source, options
-            As for `swdual.iterate`.
+        For the parameters see `swdual.iterate`.
 
         Raises
         ------

@@ -35,10 +35,7 @@ class KeptScorers:
 
         Scorers of CPUs are new: they hold nothing that takes long to make.
 
-        Parameters
-        ----------
-        device, database, scheme
-            As for `swdual.master.worker.bind`.
+        For the parameters see `swdual.master.worker.bind`.
         """
         if device.kind == "cpu":
             return bind(device, database, scheme)

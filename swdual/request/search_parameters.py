@@ -23,10 +23,7 @@ wanted, whichever is larger."""
 class AlignmentFilters(NamedTuple):
     """Limits, in percent, that the alignment of a hit passes; 0 sets none.
 
-    Parameters
-    ----------
-    min_identity, min_query_cover, min_target_cover
-        As for `SearchParameters`.
+    For the parameters see `SearchParameters`.
     """
 
     min_identity: float = 0.0

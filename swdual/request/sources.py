@@ -111,10 +111,7 @@ def open_sources(queries: Any, database: Any, options: SearchOptions) -> Sources
 def name_queries(queries: Any, options: SearchOptions) -> Any:
     """Return the queries as paths, sequences or profiles, whatever object holds them.
 
-    Parameters
-    ----------
-    queries, options
-        As for `open_sources`.
+    For the parameters see `open_sources`.
 
     Raises
     ------

@@ -99,10 +99,7 @@ def warn_of_low_complexity(
 ) -> None:
     """Log a warning that names queries of low complexity, if nothing is done about it.
 
-    Parameters
-    ----------
-    queries, database, params
-        As for `find_low_complexity`.
+    For the parameters see `find_low_complexity`.
     """
     found = find_low_complexity(queries, database, params)
     if not found:

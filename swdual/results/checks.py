@@ -171,10 +171,7 @@ class _Checker:
     def _check_repeated(self, chunk: list[Column], kept: NDArray[np.int64]) -> None:
         """Check that columns of the same field are the same, as far as they may be rounded.
 
-        Parameters
-        ----------
-        chunk, kept
-            As for `_check_ranges`.
+        For the parameters see `_check_ranges`.
         """
         fields = self._table.fields
         for place, field in enumerate(fields):
@@ -197,10 +194,7 @@ class _Checker:
     ) -> list[Column]:
         """Return a chunk whose fractions are percentages.
 
-        Parameters
-        ----------
-        chunk, columns, kept
-            As for `_check_ranges`.
+        For the parameters see `_check_ranges`.
         """
         shares = _find_shares(columns)
         fields = self._table.fields

@@ -104,10 +104,7 @@ def convert(
 def open_table(source: str | os.PathLike[str], before: str | None = None) -> Iterator[Table]:
     """Open a table of hits.
 
-    Parameters
-    ----------
-    source, before
-        As for `convert`.
+    For the parameters see `convert`.
 
     Raises
     ------

@@ -323,10 +323,7 @@ def combine(
 ) -> Campaign:
     """Return the campaign of policies and allocators, each with each.
 
-    Parameters
-    ----------
-    policies, allocators, options
-        As for `run`.
+    For the parameters see `run`.
 
     Raises
     ------

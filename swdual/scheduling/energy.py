@@ -102,10 +102,7 @@ def job_energy(schedule: ScheduleData, power: PowerModel | None = None) -> Colum
 
     What its nodes took to boot, and idle processors, are not among it.
 
-    Parameters
-    ----------
-    schedule, power
-        As for `processor_states`.
+    For the parameters see `processor_states`.
     """
     power = power or schedule.power
     if power is None:

@@ -94,10 +94,7 @@ def user_slowdown(schedule: ScheduleData, bound: float = SLOWDOWN_BOUND) -> Colu
     Users are in the order of their numbers. Jobs of unknown users, below 0, are left out; without
     known users there is nothing.
 
-    Parameters
-    ----------
-    schedule, bound
-        As for `bounded_slowdown`.
+    For the parameters see `bounded_slowdown`.
     """
     total, jobs = _sums_of_users(
         schedule, bounded_slowdown(schedule, bound), np.ones(len(schedule))
@@ -123,10 +120,7 @@ def jain_index(schedule: ScheduleData, bound: float = SLOWDOWN_BOUND) -> float:
     allocation in shared computer systems", DEC-TR-301, 1984. It is 1 if all users have the same,
     and 1 / users if one has all.
 
-    Parameters
-    ----------
-    schedule, bound
-        As for `bounded_slowdown`.
+    For the parameters see `bounded_slowdown`.
     """
     values = user_slowdown(schedule, bound)
     return _ratio(_sum(values) ** 2, len(values) * float(values @ values))

@@ -141,10 +141,7 @@ class Reservations:
     def compress(self, choose: Choose | None) -> list[tuple[int, float]]:
         """Move jobs, by rank, to their earliest starts; never to later ones.
 
-        Parameters
-        ----------
-        choose
-            As for `AvailabilityProfile.find_earliest`.
+        For the parameters see `AvailabilityProfile.find_earliest`.
 
         Returns
         -------
@@ -180,10 +177,7 @@ class Reservations:
     def start_early(self, choose: Choose | None) -> list[Job]:
         """Move the jobs that can start at the begin of the profile, by rank; return them.
 
-        Parameters
-        ----------
-        choose
-            As for `AvailabilityProfile.find_earliest`.
+        For the parameters see `AvailabilityProfile.find_earliest`.
         """
         profile, size = self._profile, len(self)
         columns = self._processors[:size], self._durations[:size], self._starts[:size]

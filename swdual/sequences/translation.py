@@ -79,10 +79,7 @@ def translate_target(codes: bytes, frame: int, genetic_code: int) -> bytes:
 
     A target may not be empty; X scores 0 or less with everything, as nothing does.
 
-    Parameters
-    ----------
-    codes, frame, genetic_code
-        See `translate`.
+    For the parameters see `translate`.
     """
     return translate(codes, frame, genetic_code) or _NO_CODON
 

@@ -113,10 +113,7 @@ class Sizes:
         Each goes to the job with the smallest part of its range, (size - minimum) / (maximum -
         minimum), or comes from the one with the greatest.
 
-        Parameters
-        ----------
-        count, step
-            As for `resize_in_turn`.
+        For the parameters see `resize_in_turn`.
         """
         limit = self.maximum if step > 0 else self.minimum
         new: dict[int, int] = {}

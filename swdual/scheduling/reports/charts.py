@@ -105,10 +105,7 @@ def usage(
     With a power model, the kilowatts of all processors are below that. Where there are too many
     steps for a page, the curves show their means over short spans.
 
-    Parameters
-    ----------
-    schedule, path, force
-        As for `gantt`.
+    For the parameters see `gantt`.
     """
     return draw_or_save(lambda: _usage(schedule), path, force=force)
 

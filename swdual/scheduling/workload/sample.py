@@ -118,10 +118,7 @@ def draw_windows(
 ) -> list[Window]:
     """Return random windows of time with their starts and ends: see `windows`.
 
-    Parameters
-    ----------
-    workload, periods, instances, seed, period, aligned, shift
-        As for `windows`.
+    For the parameters see `windows`.
 
     Examples
     --------
