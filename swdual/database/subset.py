@@ -23,6 +23,7 @@ from swdual.database.lookup import Matches
 from swdual.database.writing import gather, pad_lengths
 from swdual.errors import InputError
 from swdual.sequences.alphabet import ALIGNMENT, PAD
+from swdual.taxonomy.tree import Taxonomy
 
 RECENT_BLOCKS = 4
 """Blocks whose numbers about chosen targets stay in memory, 16 bytes for each target."""
@@ -144,6 +145,10 @@ class Subset(Database):
         if view is None:
             view = self._views.setdefault(mask, type(self)(self.whole.masked(mask), self.selection))
         return view
+
+    def with_taxonomy(self, taxonomy: Taxonomy) -> Self:
+        """Return the same records with another tree of taxa: see `Database.with_taxonomy`."""
+        return type(self)(self.whole.with_taxonomy(taxonomy), self.selection)
 
     def _find_kept(self, number: int) -> NDArray[np.int64]:
         """Return the numbers, in a block of the whole database, of its chosen targets."""

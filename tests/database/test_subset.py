@@ -20,6 +20,7 @@ from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN, raise_case
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence, batch_of
+from swdual.taxonomy.tree import make_taxonomy
 
 SCHEME = ScoringScheme(matrices.load("BLOSUM62"))
 
@@ -125,6 +126,17 @@ def test_a_pickle_has_the_same_targets(pair):
     again = pickle.loads(pickle.dumps(view.masked("seg")))
     assert blocks(again) == blocks(view.masked("seg"))
     assert again.selection.digest == view.selection.digest
+
+
+def test_a_given_taxonomy_stays_with_a_mask_and_in_a_pickle(pair):
+    """Those of the view and of its whole database."""
+    view, _, _ = pair
+    taxonomy = make_taxonomy([1], [1], ["no rank"], ["root"], {}, {})
+    for given in (view.with_taxonomy(taxonomy), view.masked("seg").with_taxonomy(taxonomy)):
+        for same in (given, given.masked("tantan:0.1"), pickle.loads(pickle.dumps(given))):
+            assert same.taxonomy.taxa == taxonomy.taxa
+            assert same.manifest.sequences == len(view)
+    assert view.taxonomy is None
 
 
 def test_blocks_travel_as_those_of_the_whole_database(pair, tmp_path):
