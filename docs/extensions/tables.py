@@ -255,9 +255,9 @@ def _accepted() -> Rows:
 
 
 def _refused() -> Rows:
-    from swdual.cli._blast import Refused
+    from swdual.cli._blast import RefusedOption
 
-    return _blast_answers(Refused, ("BLAST", "Why it is refused, and what to do instead"))
+    return _blast_answers(RefusedOption, ("BLAST", "Why it is refused, and what to do instead"))
 
 
 TABLES: dict[str, Callable[[], Rows]] = {
