@@ -77,7 +77,7 @@ nitpick_ignore_regex = [
     ("py:class", r"(Source|AlignedHits|swdual\.sequences\.matrices\.LetterScores)"),
     # Inner types that a signature names and users neither make nor take apart.
     ("py:class", r"(swdual\.[a-z_.]+\.)?(ScheduleData|SearchParameters|Tracebacks|Batch|Trace)"),
-    ("py:class", r"swdual\.[a-z_.]+\.(TypeRule|PairKeywords|Executions)"),
+    ("py:class", r"swdual\.[a-z_.]+\.(TypeRule|(Pair|Search)Keywords|Executions)"),
     ("py:class", r"swdual\.[a-z_.]+\.(Further|Query)(Alignments|Hits)"),
     ("py:class", r"swdual\.[a-z_.]+\.(InclusionHistory|TargetRecords|Output|Statistics)"),
     ("py:class", r"swdual\.[a-z_.]+\.(ClusterRules|RoundOptions|(Allocator|Policy)Plugin)"),
