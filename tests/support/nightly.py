@@ -14,7 +14,8 @@ Where ``SWDUAL_TEST_NIGHTLY=changed`` is set, a nightly test is left out unless 
 that it depends on, has another digest than in the last run of ``.ci/nightly``. A test depends on
 the folder of the package that its own folder is named after (`DEPENDS` names the exceptions), or on
 what its marker ``nightly(paths)`` names. Of the modules of a package only the code counts, without
-comments and docstrings; those are for the tests of files, of ``docs`` and of all of ``swdual``.
+comments and docstrings; but all of ``swdual`` counts for the tests of pages, and all of a package
+in `WHOLE` for its own.
 """
 
 from __future__ import annotations
@@ -33,6 +34,9 @@ RULES = ROOT / "tests" / "README.md"
 SLOW = ROOT / "tests" / "slow.tsv"
 RESULTS = ROOT / "bench" / "results"
 """What scripts wrote: no digest depends on it."""
+
+WHOLE = ("swdual/cli",)
+"""Packages whose docstrings are shown by what they do: the help of commands."""
 
 SLOW_SECONDS, NIGHTLY_SECONDS = 0.15, 0.7
 """A test that takes longer, of the CPU or of the clock, is slow, or nightly."""
@@ -81,18 +85,13 @@ def depends(file: str) -> tuple[str, ...]:
 def code_of(text: str) -> str:
     """Return a module without docstrings, lines that are comments, and empty lines.
 
-    The docstring of a decorated function stays: it may be the help of a command.
-
     >>> code_of("# One.\\n\\ndef f():\\n    'Help.'\\n    return '''\\n# 1'''\\n")
     "def f():\\n    return '''\\n# 1'''"
     """
     lines = text.splitlines()
     kept, left_out = set[int](), set[int]()
-    helps = []
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.FunctionDef) and node.decorator_list:
-            helps.append(node.body[0])
-        elif isinstance(node, ast.Expr) and node not in helps:
+        if isinstance(node, ast.Expr):
             if isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
                 left_out.update(range(node.lineno - 1, node.end_lineno))
         elif isinstance(node, ast.Constant | ast.JoinedStr) and node.end_lineno > node.lineno:
@@ -108,7 +107,7 @@ def digest(path: str) -> str:
     """Return a digest of a file, or of all files of a folder, of the project."""
     whole = ROOT / path
     files = [whole] if whole.is_file() else sorted(whole.rglob("*"))
-    is_package = path.startswith("swdual/") and whole.is_dir()
+    is_package = path.startswith("swdual/") and whole.is_dir() and path not in WHOLE
     state = hashlib.sha256()
     for file in files:
         if file.is_file() and "__pycache__" not in file.parts and RESULTS not in file.parents:
