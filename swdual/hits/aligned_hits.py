@@ -42,6 +42,7 @@ class AlignedHits(HitColumns):
             adjuster = make_adjuster(self.params, self.statistics, LATE_GRID_BYTES)
         tracer = Tracer(self.params.scheme, LATE_GRID_BYTES)
         parts, indices, first = [], [], 0
+        # Piece by piece: the residues of all targets may not fit into memory.
         for piece in self.pieces():
             parts.append(align_further(piece, tracer, adjuster))
             indices.append(np.arange(first, first + len(piece)))
@@ -51,6 +52,7 @@ class AlignedHits(HitColumns):
     def with_further(self, further: FurtherAlignments) -> Self:
         """Return the same result with these alignments besides the best."""
         result = replace(self, traced_further=further)
+        # What was looked up stays: `replace` makes an object without it.
         kept = ("titles", "tracebacks")
         result.__dict__.update({k: self.__dict__[k] for k in kept if k in self.__dict__})
         return result
@@ -78,6 +80,7 @@ class AlignedHits(HitColumns):
         hits = np.concatenate([np.arange(len(self)), further.hit_indices])
         # Adjusted scores may be higher in another frame than in that of the best plain score.
         order = np.lexsort((-np.concatenate([self.scores, further.scores]), hits))
+        # A column that alignments do not have of their own is that of their hit.
         own = {name: getattr(further, name, None) for name in HIT_COLUMNS}
         columns: dict[str, Any] = {
             name: np.concatenate(

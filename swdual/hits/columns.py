@@ -87,6 +87,8 @@ class HitColumns:
     @cached_property
     def tracebacks(self) -> Tracebacks:
         """The alignments, as columns."""
+        # Only hits that somebody looks at are aligned here: a search that writes alignments has
+        # found them in parallel, in `traced`.
         if self.traced is not None:
             return self.traced
         if self.params.adjusts:
@@ -168,6 +170,7 @@ class HitColumns:
         first = 0
         while first < len(self) or first == 0:
             lengths = self.target_lengths[first : first + max_hits]
+            # At least one hit, however long its target is.
             weights = np.cumsum(lengths + len(self.query.codes) + HIT_WEIGHT)
             count = max(1, int(np.searchsorted(weights, MAX_PIECE_WEIGHT, "right")))
             if count >= len(self):
@@ -228,4 +231,5 @@ def score_cutoff(best: int, percent: float) -> int:
     >>> score_cutoff(200, 10), score_cutoff(1000, 0.1), score_cutoff(7, 0)
     (180, 999, 7)
     """
+    # Rounding may make 999.0000000000001 of 99.9 % of 1000.
     return math.ceil(best * (100 - percent) / 100 - 1e-9)

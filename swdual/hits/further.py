@@ -41,6 +41,7 @@ def align_further(
     progress
         Called with 0 now and then; may raise to stop the work.
     """
+    # Adjusted profiles have a table of scores for each target.
     positions = find_positions(result.query)
     size = len(result)
     if adjuster is not None and positions is not None:
@@ -63,6 +64,7 @@ def _align(
     readings = list_readings(result)
 
     def make_pairs(chosen: list[int], frames: Frames) -> tuple[Pairs, NDArray[np.int64] | None]:
+        # Only the targets that still may have an alignment in these frames.
         targets = [params.comparison.read_target(codes[k], frames[1]) for k in chosen]
         if adjuster is None:
             scored, written = params.read_targets(targets)
@@ -151,6 +153,7 @@ def _evaluate(
     if params.sum_stats or not params.adjusts:
         lengths = np.maximum(params.comparison.measure_targets(lengths, target_frames), 1)
     query_lengths = measure_frames(result.query, frames)
+    # As for hits: bit scores are of whole raw scores, E-values of those before rounding.
     bits, _ = result.statistics.evaluate(_round(scores, unit), query_lengths, lengths)
     _, log_evalues = result.statistics.evaluate(scores / unit, query_lengths, lengths)
     return bits, log_evalues

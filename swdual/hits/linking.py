@@ -34,12 +34,15 @@ def link_hits(result: Hits) -> Hits:
     if not len(rows):
         return result
     rows = replace(rows, log_evalues=_link(rows))
+    # Limits are those of the E-values of linked alignments, so they come after linking.
     passing = rows.log_evalues <= (np.log(params.evalue) if params.evalue > 0 else -np.inf)
     passing &= (rows.bits >= params.min_score) & (rows.scores >= params.min_raw_score)
     passing &= rows.is_passing(params.alignment_filters)
     rows = rows.subset(np.flatnonzero(passing))
     assert rows.row_hits is not None
     numbers, firsts, hits = np.unique(rows.row_hits, return_index=True, return_inverse=True)
+    # A hit has the smallest E-value of its alignments; its row is that of the best score, the
+    # first.
     best = np.full(len(numbers), np.inf)
     np.minimum.at(best, hits, rows.log_evalues)
     others = np.arange(len(rows)) - firsts[hits]
@@ -67,8 +70,10 @@ def _link(rows: AlignedHits) -> NDArray[np.float64]:
     lengths = np.broadcast_to(measure_frames(rows.query, rows.frames), len(rows)).tolist()
     frames = [*zip(rows.frames.tolist(), rows.target_frames.tolist(), strict=True)]
     log_evalues = rows.log_evalues.copy()
+    # Rows of a hit follow each other, so hits begin where its number changes.
     starts = np.flatnonzero(np.diff(rows.row_hits, prepend=-1))
     for first, last in zip(starts.tolist(), [*starts[1:].tolist(), len(rows)], strict=True):
+        # An alignment alone keeps its E-value.
         if last - first == 1:
             continue
         pieces = []

@@ -189,6 +189,7 @@ class QueryResult(AlignedHits, SequenceOf[Hit]):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle with the targets of the hits instead of the database."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
+        # A database may be open files, or larger than what should be sent.
         values["targets"] = StoredTargets.of(self.targets, self.ordinals.tolist())
         values["traced"] = self.__dict__.get("tracebacks", self.traced)
         values["traced_further"] = self.__dict__.get("further", self.traced_further)
@@ -212,6 +213,7 @@ class QueryResult(AlignedHits, SequenceOf[Hit]):
         The name is the identifier, cleaned by `clean`. If another hit has it already, the name is
         made of the target's number in the database, and the whole header line follows.
         """
+        # A hit without an identifier gets a name, too.
         seen = {""}
         for hit in self.iter_hits():
             name = clean(hit.id)
@@ -322,6 +324,7 @@ class QueryResult(AlignedHits, SequenceOf[Hit]):
         passing &= rows.is_passing(filters)
         if rows is self:
             return self.subset(np.flatnonzero(passing))
+        # The first row of a hit is its best alignment.
         is_best = np.diff(rows.ranks, prepend=0) > 0
         further = self.further.select(np.flatnonzero(passing[~is_best]))
         return self.with_further(further).subset(np.flatnonzero(passing[is_best]))
@@ -337,12 +340,14 @@ class QueryResult(AlignedHits, SequenceOf[Hit]):
         first = count = cutoff = 0
         for piece in self.pieces():
             indices = first + np.flatnonzero(piece.is_passing(params.alignment_filters))
+            # `top` refers to the best hit that passes, not to the best of all.
             if count == 0 < len(indices) and params.top is not None:
                 cutoff = score_cutoff(int(self.scores[indices[0]]), params.top)
             parts.append(indices)
             first += len(piece)
             count += len(indices)
             enough = 0 < params.max_target_seqs <= count
+            # Hits are in the order of scores: no later one can be among those that are wanted.
             if enough or (len(piece) and piece.scores[-1] < cutoff):
                 break
         result = self.subset(np.concatenate(parts))

@@ -34,6 +34,7 @@ def find_relative_scores(result: HitColumns) -> NDArray[np.float64]:
         own = _score(query, params)
     else:
         own = find_self_score(query.unmasked, params)
+    # Without masks on both sides: else a sequence would not have 1 with itself.
     others = [find_self_score(raise_case(codes), params) for codes in result.target_codes]
     smaller = np.minimum(own, np.array(others, np.float64))
     return np.asarray(result.scores / np.where(smaller > 0, smaller, math.nan))

@@ -71,6 +71,7 @@ def collect_scores(
         queries.append(result.query.id)
     row, column = np.concatenate(rows), np.concatenate(columns)
     value = np.concatenate(numbers) if numbers else np.empty(0, np.int64)
+    # A search of all pairs scores each pair once.
     if symmetric:
         row, column = np.concatenate((row, column)), np.concatenate((column, row))
         value = np.concatenate((value, value))

@@ -234,6 +234,7 @@ class Comparison:
             return query
         cased = np.frombuffer(query.codes, np.uint8).copy()
         codes = cased & (LOWER - 1)
+        # Letters stay, with a mark: hits show them as they were written.
         for start, end in mask.find(codes.tobytes(), alphabet).tolist():
             cased[start:end] |= LOWER
         return Sequence.of_cased(query.title, cased.tobytes(), alphabet).at_location_of(query)

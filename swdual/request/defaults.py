@@ -60,6 +60,7 @@ def choose_parameters(
     stats = default_stats(scheme) if options.stats is None else options.stats
     max_target_seqs = options.max_target_seqs
     if max_target_seqs is None:
+        # `top` limits the hits by itself.
         max_target_seqs = MAX_TARGET_SEQS if options.top is None else 0
     evalue = MAX_EVALUE if options.evalue is None else options.evalue
     own: dict[str, Any] = {
@@ -83,6 +84,7 @@ def choose_parameters(
         "comp_based_stats": _choose_mode(options, comparison, scheme, stats),
         "mask": str(options.choose_mask(comparison.default_mask)),
     }
+    # All fields that follow from nothing else are options of the same name.
     names = (field.name for field in fields(SearchParameters))
     others = {name: getattr(options, name) for name in names if name not in own}
     params = SearchParameters(**own, **others)
@@ -140,5 +142,6 @@ def _describe(identifiers: IdentifierList | None) -> str:
     if identifiers is None:
         return ""
     words = parse_identifiers(identifiers, "target_ids")
+    # A list may be long. A journal and a header only tell one from another.
     digest = xxhash.xxh3_64_hexdigest("\n".join(sorted(words)).encode(errors="replace"))
     return f"{pluralize(len(words), 'identifier', 'identifiers')} with digest {digest}"

@@ -85,6 +85,7 @@ def read_inputs(queries: Any, database: Any, options: SearchOptions) -> SearchIn
     InputError, DatabaseError, MemoryLimitError, MatrixError
         If they cannot be read, do not fit each other, or do not fit into memory.
     """
+    # Nothing is drawn where a user types the sequences.
     typed = any(isinstance(source, str) and source == "-" for source in (queries, database))
     with progress_bar("reading", "", 1, shown=options.progress is True and not typed):
         sources = open_sources(queries, database, options)
@@ -100,6 +101,8 @@ def read_sources(sources: Sources, comparison: Comparison) -> SearchInputs:
         What is compared, and how.
     """
     options = sources.options
+    # What is scored decides the scheme, the scheme decides about defaults, and these about the
+    # masks of the queries: hence the order.
     compared = comparison.compare_targets(sources.targets, options.memory_limit)
     params = decide_parameters(sources, comparison, compared)
     queries = read_queries(sources, compared, params)
@@ -115,11 +118,14 @@ def read_sources(sources: Sources, comparison: Comparison) -> SearchInputs:
     if sources.all_pairs:
         require_all_pairs(compared, queries, params, options.dbtype)
         pairs = LaterTargets.of(compared)
+    # Masks come last: types, names and sizes are those of the letters as written.
     targets = sources.database
     if params.db_mask is not None:
         logger.debug("targets masked by %s", params.db_mask)
         compared, targets = compared.masked(params.db_mask), targets.masked(params.db_mask)
     residues = pairs.count_all_residues(len(queries), compared)
+    # Rows of one frame of the query x residues that are scored of its targets x frames of the
+    # query.
     cells = [
         frame_length(query) * count * params.frame_count
         for query, count in zip(queries, residues.tolist(), strict=True)
@@ -142,6 +148,8 @@ def choose_comparison(sources: Sources) -> Comparison:
         If they do not suit each other.
     """
     kinds = [registry.load(PACKAGE, name).KIND for name in registry.available(PACKAGE)]
+    # All kinds are asked, as each refuses options that contradict it. At most one claims the
+    # sources.
     claims = [kind.claim(sources) for kind in kinds]
     comparison: Comparison = next(filter(None, claims), PLAIN)
     comparison.check(sources)
@@ -167,6 +175,7 @@ def decide_parameters(
     """
     options, targets = sources.options, sources.targets
     strand = choose_strand(options, comparison, targets)
+    # A profile has the statistics of the matrix that it was made from.
     if sources.profiles and options.matrix is None and options.task is None:
         scheme = choose_scheme(compared, replace(options, matrix=sources.profiles[0].matrix))
     else:
@@ -177,6 +186,8 @@ def decide_parameters(
     params = choose_parameters(options, comparison, scheme, strand)
     if params.adjusts:
         _require_composition(compared, params)
+    # E-values refer to the targets that are compared, unless those of all are asked for: then a hit
+    # has the E-value that it has without a choice of targets.
     dbsize, dbseqs = params.dbsize, None
     if targets is not sources.database and options.search_space == "database":
         dbsize, dbseqs = dbsize or sources.database.residues, len(sources.database)

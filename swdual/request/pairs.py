@@ -119,12 +119,15 @@ class LaterTargets(AllTargets):
         lengths = np.concatenate([database.lengths(number) for number in blocks])
         database.release()
         ends = np.cumsum(lengths, dtype=np.int64)
+        # Targets lie by descending length, and a rank is a place in this order.
         return np.asarray(ends[-1] - ends[self.ranks])
 
     def find_bounds(self, number: int, database: TargetLengths, target_range: Range) -> TaskBounds:
         """Return the bounds of the task of one query, by its number, and one range."""
         start = database.manifest.blocks[target_range.block].first
         first = min(max(int(self.ranks[number]) + 1 - start, target_range.first), target_range.last)
+        # Whole groups before the first target are skipped; the targets of its own group are scored
+        # in vain, so that all queries share the layout of a range.
         skipped = (first - target_range.first) // SHARED_START * SHARED_START
         return TaskBounds(target_range.first + skipped, first, target_range.last)
 
@@ -134,6 +137,7 @@ class LaterTargets(AllTargets):
         """Return (queries, ranges) the residues of the targets of each range after each query."""
         firsts = self.find_first(database, ranges)
         residues = np.empty(firsts.shape, np.int64)
+        # Block by block: the lengths of one are in memory at a time.
         for block in {each.block for each in ranges}:
             lengths = database.lengths(block)
             ends = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))

@@ -60,6 +60,7 @@ def read_queries(sources: Sources, database: Database, params: SearchParameters)
     read_as = comparison.query_alphabet(sources.targets)
     found: Iterator[Sequence]
     if sources.all_pairs:
+        # As written: what masks targets does not mask queries.
         found = (Sequence(each.title, each.unmasked, alphabet) for each in database)
     else:
         found = as_sequences(
@@ -68,6 +69,8 @@ def read_queries(sources: Sources, database: Database, params: SearchParameters)
             on_invalid=options.on_invalid,
             unnamed="query",
         )
+    # From here on queries pass one at a time: a file that is too large for the memory is never
+    # held.
     seen: list[tuple[str, bytes]] = []
     found = _sample(found, seen)
     if options.query_loc is not None:
@@ -77,6 +80,7 @@ def read_queries(sources: Sources, database: Database, params: SearchParameters)
     queries = list(limit_to_memory(found, database.held_bytes, allowed))
     if not sources.all_pairs:
         _warn_of_names(queries)
+        # A pipe could not be looked at before it was read.
         if read_as is PROTEIN:
             _refuse_nucleotides(seen, sources, database)
     _log_queries(queries, params)
@@ -130,6 +134,7 @@ def _cut_queries(queries: Iterator[Sequence], query_loc: str) -> Iterator[Sequen
     if left_out:
         ended = pluralize(len(left_out), "query ends", "queries end")
         found = f"`query_loc` is {query_loc!r}, but {ended} before letter {part.first:,}"
+        # One query that ends too early is a slip of many; all of them are a wrong option.
         if count == len(left_out):
             raise InputError(f"{found}: {name_some(left_out)}")
         logger.warning("%s; left out: %s", found, name_some(left_out))
@@ -219,6 +224,7 @@ def limit_to_memory(
     for query in queries:
         check_stop()
         size += RESIDUE_BYTES * len(query.codes) + QUERY_BYTES
+        # The others are counted, not kept: the message says how much memory all would take.
         if size <= READ_ANYWAY or SEARCH_BYTES + held + size <= allowed.bytes:
             yield query
     if size > READ_ANYWAY:

@@ -259,6 +259,7 @@ class SearchParameters:
     @property
     def max_candidates(self) -> int:
         """Number of a query's best targets, by first score, that can be hits; 0 sets no limit."""
+        # Filters may leave out any number of hits, so no number of candidates is enough for them.
         wanted = 0 if self.filters_alignments else self.max_target_seqs
         if not (self.rescores or self.sum_stats) or not wanted:
             return wanted
@@ -295,4 +296,5 @@ class SearchParameters:
     @property
     def candidate_raw_score(self) -> int:
         """Smallest first score of a target that can be a hit."""
+        # An adjusted score may be above the first one, by no known amount.
         return 0 if self.adjusts else self.min_raw_score

@@ -39,6 +39,7 @@ def make_database_rule(options: SearchOptions, queries: Any) -> TypeRule:
     if list_profiles(queries):
         return TypeRule(options.dbtype, PROTEIN)
 
+    # Asked only where the letters of the database are of both types.
     def agree() -> Alphabet | None:
         decision = None if queries is None else look_at(queries, make_query_rule(options, None))
         if decision is not None and not decision.is_doubtful:
@@ -71,6 +72,8 @@ def make_query_rule(options: SearchOptions, database: Alphabet | None) -> TypeRu
         If there is no such type or task.
     """
     expected = _expect_queries(options)
+    # `dbtype` is of the database. Proteins are compared with proteins, unless the queries are
+    # translated; nucleotides with queries of both types.
     decides = options.dbtype == "prot" and expected is not NUCLEOTIDE
     return TypeRule("prot" if decides else "auto", expected, lambda: database)
 
@@ -90,6 +93,7 @@ def look_at(source: Any, rule: TypeRule) -> Decision:
     InputError
         If they cannot be read.
     """
+    # What can be read once is not looked at; options and the other side decide.
     if isinstance(source, str) and source == "-":
         return rule.decide(b"")
     if is_url(source) or isinstance(source, os.PathLike):
@@ -105,6 +109,7 @@ def look_at(source: Any, rule: TypeRule) -> Decision:
         return Decision(known)
     if not (isinstance(source, (str, list, tuple, Mapping)) or is_record(source)):
         return rule.decide(b"")
+    # As many letters as of a file are looked at.
     letters: list[bytes] = []
     size = 0
     for record in as_sequences(source, PROTEIN, on_invalid="replace", unnamed="query", warns=False):

@@ -97,10 +97,13 @@ def open_sources(queries: Any, database: Any, options: SearchOptions) -> Sources
     """
     queries = name_queries(queries, options)
     profiles = list_profiles(queries)
+    # Sequences in place of a database may be of both types; then the queries decide. So these are
+    # looked at first.
     rule = make_database_rule(options, queries)
     given = open_database(database, options.on_invalid, rule, options.memory_limit)
     targets = given
     if any(getattr(options, name) is not None for name in ("taxonomy", *TARGET_OPTIONS)):
+        # Most searches compare all targets, and need no readers of lists and taxonomies.
         from swdual.request.selection import apply_taxonomy, choose_targets
 
         given = apply_taxonomy(given, options)

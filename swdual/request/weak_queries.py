@@ -73,6 +73,7 @@ def warn_of_weak_queries(
             name_some(masked),
             " or ".join(remedies),
         )
+    # Each query is named once, with the reason that comes first.
     named = {*uncoded, *masked}
     left = [query for query in queries if query.id not in named]
     weak = find_weak_queries(left, database, params, statistics)
@@ -140,6 +141,7 @@ def find_low_complexity(
         or params.stats != "table"
     ):
         return []
+    # What BLAST would have masked: SEG of proteins, DUST of nucleotides.
     mask = parse_mask(DEFAULT_METHODS[database.alphabet.name], "mask")
     found = []
     residues = 0
@@ -186,6 +188,7 @@ def find_weak_queries(
     """
     if statistics is None or not math.isfinite(params.evalue) or params.evalue <= 0:
         return []
+    # A letter that scores below 0 with every letter, such as X, is left out of a copy's score.
     best = np.maximum(params.scheme.matrix.scores.max(axis=1).astype(np.int64), 0)
     known: dict[tuple[int, int], bool] = {}
     weak = []
@@ -200,6 +203,7 @@ def find_weak_queries(
             score = int(HIT_SHARE * np.maximum(profile.max(axis=1).astype(np.int64), 0).sum())
         if score >= SURE_SCORE:
             continue
+        # Queries of one length and one composition are often many, such as reads or peptides.
         key = score, frame_length(query)
         if key not in known:
             known[key] = not _is_significant(*key, database, params.evalue, statistics)
@@ -213,6 +217,7 @@ def _is_significant(
 ) -> bool:
     """Return whether a score of a query of some length has a small enough E-value anywhere."""
     longest = max(database.manifest.longest, 1)
+    # A target shorter than the query cannot hold a copy of it.
     first = min(length, longest)
     lengths = np.geomspace(first, longest, LENGTHS).astype(np.int64)
     if database.alphabet is not PROTEIN:

@@ -133,6 +133,11 @@ KIND = Frameshifted
 def _join_strand(query: Sequence, reads: list[Sequence]) -> Sequence:
     """Return the residues of three frames in the order of the first bases of their codons."""
     rows = len(query.codes) - CODON + 1
+    # Row i of the strand is the codon of bases i, i + 1 and i + 2:
+    #
+    #     base    0 1 2 3 4 5 6        frame 1: rows 0, 3, ...
+    #     row     0 1 2 3 4            frame 2: rows 1, 4, ...
+    #                                  frame 3: rows 2, ...
     codes, shown = np.empty(rows, np.uint8), np.empty(rows, np.uint8)
     for k, read in enumerate(reads):
         codes[k::CODON] = np.frombuffer(read.codes, np.uint8)

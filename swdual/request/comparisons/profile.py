@@ -54,6 +54,7 @@ class ByProfile(Comparison):
         require_profile_search(sources.targets, sources.options)
         if sources.options.query_loc is not None:
             raise InputError("`query_loc` takes a part of sequences, not of profiles; leave it out")
+        # A search has one matrix, whose statistics all E-values have.
         names = list(dict.fromkeys(profile.matrix for profile in sources.profiles))
         if len(names) > 1:
             raise InputError(

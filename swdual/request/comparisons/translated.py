@@ -162,6 +162,7 @@ class Translated(Comparison):
     def search_space(self, dbsize: int | None, targets: Database) -> int | None:
         if self.db_gencode is None:
             return dbsize
+        # As BLAST: one frame's residues, though all six are scored.
         return max(1, (dbsize or targets.residues) // CODON)
 
     def read_query(self, query: Sequence, alphabet: Alphabet, strand: str, mask: Mask) -> Sequence:
@@ -173,6 +174,7 @@ class Translated(Comparison):
         code = self.query_gencode
         if code is None:
             return super().read_query(query, alphabet, strand, mask)
+        # Frames of `strand` only: those of the other one are not translated.
         frames = select_frames(strand, translated=True)
         if len(query.codes) < CODON:
             frame = frames[0]
@@ -334,6 +336,8 @@ def _read_frame(query: Sequence, genetic_code: int, frame: int, mask: Mask) -> S
     scored = translate(query.codes, frame, genetic_code)
     shown = translate(query.codes, frame, genetic_code, shows_mixed=True)
     cased, masked = np.frombuffer(shown, np.uint8).copy(), np.frombuffer(scored, np.uint8).copy()
+    # Masked letters score as X. They are shown in lower case, mixed codons as the residue they may
+    # be.
     for start, end in mask.find(scored, PROTEIN).tolist():
         cased[start:end] |= LOWER
         masked[start:end] = PROTEIN.letters.index(PROTEIN.wildcard)
