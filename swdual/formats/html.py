@@ -34,6 +34,8 @@ from swdual.planning.gantt import svg
 from swdual.planning.timing import Timing
 from swdual.report.elements import definitions, details, static_table
 from swdual.report.page import PageWriter, read_files
+from swdual.request.declarations import OPTIONS
+from swdual.request.search_parameters import ALIGNMENT_FILTERS
 from swdual.sequences.sequence import description
 from swdual.statistics.fit import Z_EDGES, Fit
 from swdual.text.messages import duration, pluralize, sanitize
@@ -417,14 +419,13 @@ def _filters(first: QueryResult) -> str:
     if params.max_hsps != 1:
         most = f"at most {params.max_hsps}" if params.max_hsps else "all"
         parts.append(f"{most} alignments of a hit")
-    for limit, words in (
-        (params.min_score, "bit score at least"),
-        (params.min_identity, "identity in % at least"),
-        (params.min_query_cover, "query cover in % at least"),
-        (params.min_target_cover, "target cover in % at least"),
-    ):
+    if params.min_score:
+        parts.append(f"bit score at least {params.min_score:g}")
+    for name in ALIGNMENT_FILTERS:
+        limit, percent = getattr(params, name), " in %" * (OPTIONS[name].maximum == 100)
         if limit:
-            parts.append(f"{words} {limit:g}")
+            words = name.removeprefix("min_").replace("_", " ")
+            parts.append(f"{words}{percent} at least {limit:g}")
     return ", ".join(parts)
 
 

@@ -211,7 +211,7 @@ class HitColumns:
 
     def is_passing(self, limits: AlignmentFilters) -> NDArray[np.bool_]:
         """Return (hits,) whether the alignment of each hit passes all limits."""
-        if not any(limits):
+        if not limits.are_set:
             return np.ones(len(self), bool)
         column, lengths = self.tracebacks.column, self.target_lengths
         passing: NDArray[np.bool_] = limits.is_passing(column, len(self.query.codes), lengths)

@@ -185,7 +185,7 @@ def make_context(
     run
         Its workers and its memory; no workers on the client of a cluster.
     """
-    database, traced = compared.database, options.finds_alignments or params.sum_stats
+    database, traced = compared.database, _needs_alignments(params, options)
     statistics, shuffled = make_statistics(database, params), None
     if params.stats == "fit":
         from swdual.statistics.shuffle import shuffle_targets
@@ -264,7 +264,7 @@ def estimate_needs(
         kept,
         together,
         scorers=[],
-        traced=options.finds_alignments or params.rescores or params.sum_stats,
+        traced=_needs_alignments(params, options) or params.rescores,
         linked=params.sum_stats,
         adjusted=params.adjusts,
         fitted=fitted,
@@ -311,3 +311,8 @@ def compute_max_batch_queries(kept: int, *, fitted: bool = False) -> int:
     return max(
         1, min(MAX_FITTED_QUERIES if fitted else MAX_BATCH_QUERIES, MAX_BATCH_CANDIDATES // kept)
     )
+
+
+def _needs_alignments(params: SearchParameters, options: SearchOptions) -> bool:
+    """Return whether a search finds alignments: for its output, or since they decide about hits."""
+    return options.align or params.filters_alignments or params.sum_stats

@@ -7,6 +7,7 @@ looks which kind it is::
     read_inputs     check, query_alphabet, compare_targets, read_queries
     defaults        default_mask, adjusts_by_default, limit_composition, links
     score           score_by, frames, target_frame_count, runs_on_gpus, has_bounds
+    choose hits     filters_alignments, accepts
     report          find_targets, read_target, measure_targets, place, show_frames, program
 """
 
@@ -58,6 +59,9 @@ class Comparison:
 
     runs_on_gpus: ClassVar[bool] = True
     """Whether the kernels of GPUs have such cells."""
+
+    filters_alignments: ClassVar[bool] = False
+    """Whether `accepts` leaves alignments out, so that hits are chosen by their alignments."""
 
     cells: ClassVar[str] = ""
     """What the cells have that others have not, as the file of a `CalibrationCache` says it."""
@@ -238,6 +242,17 @@ class Comparison:
         for start, end in mask.find(codes.tobytes(), alphabet).tolist():
             cased[start:end] |= LOWER
         return Sequence.of_cased(query.title, cased.tobytes(), alphabet).at_location_of(query)
+
+    def accepts(self, column: Callable[[str], Any]) -> Any:
+        """Return whether alignments may be those of hits, besides the limits of the options.
+
+        Parameters
+        ----------
+        column
+            Returns a number of each alignment, by its name in `COLUMNS` of
+            `swdual.alignment.tracebacks`.
+        """
+        return True
 
     # Frames and places
 

@@ -14,6 +14,7 @@ from swdual.database.database import Database
 from swdual.database.id_list import IdentifierList, parse_identifiers
 from swdual.errors import InputError
 from swdual.request.comparison import Comparison
+from swdual.request.declarations import OPTIONS
 from swdual.request.options import (
     COMPOSITION_MODE,
     MAX_EVALUE,
@@ -55,7 +56,8 @@ def choose_parameters(
     InputError
         If there are no such statistics for this comparison.
     """
-    for text in find_fractions(**{name: getattr(options, name) for name in ALIGNMENT_FILTERS}):
+    percentages = [name for name in ALIGNMENT_FILTERS if OPTIONS[name].maximum == 100]
+    for text in find_fractions(**{name: getattr(options, name) for name in percentages}):
         logger.warning("%s", text)
     stats = default_stats(scheme) if options.stats is None else options.stats
     max_target_seqs = options.max_target_seqs

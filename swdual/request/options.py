@@ -19,7 +19,7 @@ from swdual.database.id_list import IdentifierList, parse_identifiers
 from swdual.errors import InputError
 from swdual.masking.mask import BLAST_PREFIX, STORED_MASKS, Mask, parse_mask
 from swdual.planning.planner import PACKAGE as planners
-from swdual.request.declarations import OPTIONS, list_topics
+from swdual.request.declarations import OPTIONS
 from swdual.runtime.keywords import (
     plain_flag,
     plain_number,
@@ -431,13 +431,6 @@ class SearchOptions:
             for each in devices:
                 require_types((Device,), "a text or devices", device=each)
             object.__setattr__(self, "device", devices)
-
-    @property
-    def finds_alignments(self) -> bool:
-        """Whether the search finds alignments: for the output, or for a filter that needs them."""
-        return self.align or any(
-            getattr(self, name) > 0 for name in list_topics("alignment filters")
-        )
 
     def for_nodes(self) -> Self:
         """Return the options as nodes of a cluster need them: without what only the client does."""

@@ -21,7 +21,7 @@ wanted, whichever is larger."""
 
 
 class AlignmentFilters(NamedTuple):
-    """Limits, in percent, that the alignment of a hit passes; 0 sets none.
+    """Limits that the alignment of a hit passes; 0 sets none. The comparison may have its own.
 
     For the parameters see `SearchParameters`.
     """
@@ -29,6 +29,13 @@ class AlignmentFilters(NamedTuple):
     min_identity: float = 0.0
     min_query_cover: float = 0.0
     min_target_cover: float = 0.0
+    comparison: Comparison = PLAIN
+
+    @property
+    def are_set(self) -> bool:
+        """Whether an alignment may fail to pass them."""
+        limits = (getattr(self, name) for name in ALIGNMENT_FILTERS)
+        return self.comparison.filters_alignments or any(limit > 0 for limit in limits)
 
     def is_passing(
         self, column: Callable[[str], Any], query_length: int, target_lengths: Any
@@ -48,10 +55,11 @@ class AlignmentFilters(NamedTuple):
             (100 * column("identities") >= self.min_identity * column("lengths"))
             & (100 * by_query >= self.min_query_cover * query_length)
             & (100 * by_target >= self.min_target_cover * target_lengths)
+            & self.comparison.accepts(column)
         )
 
 
-ALIGNMENT_FILTERS = AlignmentFilters._fields
+*ALIGNMENT_FILTERS, _ = AlignmentFilters._fields
 """Options that keep a hit for what its alignment is. `QueryResult` applies them."""
 
 
@@ -174,12 +182,13 @@ class SearchParameters:
     @property
     def alignment_filters(self) -> AlignmentFilters:
         """The limits that alignments pass."""
-        return AlignmentFilters(*(getattr(self, name) for name in ALIGNMENT_FILTERS))
+        limits = {name: getattr(self, name) for name in ALIGNMENT_FILTERS}
+        return AlignmentFilters(**limits, comparison=self.comparison)
 
     @property
     def filters_alignments(self) -> bool:
         """Whether a hit's alignment decides if it is reported."""
-        return any(limit > 0 for limit in self.alignment_filters)
+        return self.alignment_filters.are_set
 
     @property
     def finds_further(self) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from swdual.hits import columns, query_result
 from swdual.hits.columns import score_cutoff
 from swdual.master import merge, ranges
 from swdual.master.context import SearchContext
+from swdual.request import inputs
+from swdual.request.comparison import Comparison
 
 pytestmark = pytest.mark.sample("values")
 
@@ -99,6 +102,38 @@ def test_the_best_hits_that_pass_are_found(pair, everything, name, stats, count)
     if name not in ("everything", "nothing"):
         kept, whole = (sum(map(len, each)) for each in (found, everything[stats]))
         assert 0 < kept < whole
+
+
+@dataclass(frozen=True)
+class FewMismatches(Comparison):
+    """A kind of comparison whose hits have alignments with few mismatches."""
+
+    most: int = 20
+
+    filters_alignments = True
+
+    def accepts(self, column):
+        return column("lengths") - column("identities") - column("gaps") <= self.most
+
+
+@pytest.mark.parametrize("options", [{}, {"align": False}, {"max_hsps": 3}, {"min_identity": 50.0}])
+@pytest.mark.parametrize("count", [0, 7])
+def test_a_kind_of_comparison_may_choose_hits_by_their_alignments(
+    pair, everything, monkeypatch, options, count
+):
+    """Besides the limits of options, of hits and of their further alignments."""
+    monkeypatch.setattr(inputs, "choose_comparison", lambda sources: FewMismatches())
+    found = swdual.search(*pair, max_target_seqs=count, **STATS["table"], **options)
+
+    def mismatches(hit):
+        alignment = hit.alignment
+        return alignment.length - alignment.identities - alignment.gaps
+
+    chosen = [[hit for hit in result if mismatches(hit) <= 20] for result in everything["table"]]
+    limit = options.get("min_identity", 0.0)
+    assert lines(found) == expected(chosen, count, min_identity=limit)
+    assert all(mismatches(row) <= 20 for result in found for row in result.per_alignment())
+    assert sum(map(len, chosen)) < sum(map(len, everything["table"]))
 
 
 @pytest.mark.parametrize("count", [None, 0, 3])
