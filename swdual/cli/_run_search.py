@@ -67,9 +67,11 @@ def find_alignments(
     """
     from swdual.request.search_parameters import ALIGNMENT_FILTERS
 
-    if align == "none" and any(options[name] > 0 for name in ALIGNMENT_FILTERS):
-        filters = " and ".join(f"--{name.replace('_', '-')}" for name in ALIGNMENT_FILTERS)
-        raise click.UsageError(f"{filters} need alignments, but --align none finds none.")
+    given = [f"--{name.replace('_', '-')}" for name in ALIGNMENT_FILTERS if options[name] > 0]
+    if align == "none" and given:
+        verb = "needs" if len(given) == 1 else "need"
+        filters = " and ".join(given)
+        raise click.UsageError(f"{filters} {verb} alignments, but --align none finds none.")
     if chosen.needs_alignment and align == "none":
         raise click.UsageError(
             f"Format {outfmt or chosen.name!r} shows alignments, but --align none finds none; "

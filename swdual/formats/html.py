@@ -419,6 +419,10 @@ def _filters(first: QueryResult) -> str:
     if params.max_hsps != 1:
         most = f"at most {params.max_hsps}" if params.max_hsps else "all"
         parts.append(f"{most} alignments of a hit")
+    if params.top is not None:
+        parts.append(f"raw score at most {params.top:g} % below the best")
+    if params.min_raw_score > 1:
+        parts.append(f"raw score at least {params.min_raw_score}")
     if params.min_score:
         parts.append(f"bit score at least {params.min_score:g}")
     for name in ALIGNMENT_FILTERS:

@@ -695,7 +695,7 @@ def test_top_takes_the_place_of_the_number_of_hits(run, monkeypatch, options, sa
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--min-identity", "30", "--align", "none"], "need alignments, but --align none finds"),
+        (["--min-identity", "30", "--align", "none"], "--min-identity needs alignments, but"),
         (["--min-identity", "101"], "'--min-identity'"),
         (["-qcov_hsp_perc", "-1"], "'-qcov_hsp_perc'"),
         (["--top", "x"], "'--top'"),

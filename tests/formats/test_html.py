@@ -211,6 +211,20 @@ def test_the_report_tells_what_is_known_of_the_run(run, here):
     assert 'aria-label="Gantt chart"' in text
 
 
+def test_the_report_names_every_filter(run, here):
+    """In words, each with its number."""
+    limits = {"--top": 50, "--min-raw-score": 2, "--min-score": 1.5, "--min-identity": 10}
+    covers = {"--min-query-cover": 20, "--min-target-cover": 30}
+    options = [str(x) for pair in (limits | covers).items() for x in pair]
+    assert run("search", "q.fa", "t.fa", "-o", "x.html", "-e", "9", *options).code == 0
+    facts = dict(re.findall("<dt>(.*?)</dt><dd>(.*?)</dd>", (here / "x.html").read_text()))
+    assert facts["Filters"] == (
+        "E-value at most 9, raw score at most 50 % below the best, raw score at least 2, "
+        "bit score at least 1.5, identity in % at least 10, query cover in % at least 20, "
+        "target cover in % at least 30"
+    )
+
+
 def test_the_digest_of_the_database_is_that_of_its_content(here):
     """However its path is written, as FASTA or as a database with a mask; another title differs."""
     makedb("t.fa", "t.db", mask="seg").close()
