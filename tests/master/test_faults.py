@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import threading
 import time
 from itertools import pairwise
@@ -391,7 +392,8 @@ def test_a_worker_that_says_nothing_for_too_long_is_given_up(
     same(searched(database, [WAITING, faulty("hangs", 2)], planner=planner))
     (message,) = caplog.messages
     assert message.startswith("cpu 1 failed at scoring query q")
-    assert "TimeoutError: nothing was heard of it for 0 s; cpu 1 does nothing more" in message
+    words = r"TimeoutError: nothing was heard of it for \d+ s; cpu 1 does nothing more"
+    assert re.search(words, message)
 
 
 # Failures that end the search.
