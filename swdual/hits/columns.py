@@ -87,8 +87,8 @@ class HitColumns:
     @cached_property
     def tracebacks(self) -> Tracebacks:
         """The alignments, as columns."""
-        # Only hits that somebody looks at are aligned here: a search that writes alignments has
-        # found them in parallel, in `traced`.
+        # A search that writes alignments has found them in parallel. Others are found here, when
+        # they are first used.
         if self.traced is not None:
             return self.traced
         if self.params.adjusts:

@@ -41,8 +41,7 @@ def link_hits(result: Hits) -> Hits:
     rows = rows.subset(np.flatnonzero(passing))
     assert rows.row_hits is not None
     numbers, firsts, hits = np.unique(rows.row_hits, return_index=True, return_inverse=True)
-    # A hit has the smallest E-value of its alignments; its row is that of the best score, the
-    # first.
+    # A hit has the smallest E-value of its alignments. Its first row has the best score.
     best = np.full(len(numbers), np.inf)
     np.minimum.at(best, hits, rows.log_evalues)
     others = np.arange(len(rows)) - firsts[hits]

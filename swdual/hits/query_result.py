@@ -189,7 +189,7 @@ class QueryResult(AlignedHits, SequenceOf[Hit]):
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle with the targets of the hits instead of the database."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
-        # A database may be open files, or larger than what should be sent.
+        # A database may have open files, and be far larger than its hits.
         values["targets"] = StoredTargets.of(self.targets, self.ordinals.tolist())
         values["traced"] = self.__dict__.get("tracebacks", self.traced)
         values["traced_further"] = self.__dict__.get("further", self.traced_further)

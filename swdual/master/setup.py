@@ -314,5 +314,5 @@ def compute_max_batch_queries(kept: int, *, fitted: bool = False) -> int:
 
 
 def _needs_alignments(params: SearchParameters, options: SearchOptions) -> bool:
-    """Return whether a search finds alignments: for its output, or since they decide about hits."""
+    """Return whether a search finds alignments: for its output, or to choose its hits."""
     return options.align or params.filters_alignments or params.sum_stats

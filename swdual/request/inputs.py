@@ -148,7 +148,7 @@ def choose_comparison(sources: Sources) -> Comparison:
         If they do not suit each other.
     """
     kinds = [registry.load(PACKAGE, name).KIND for name in registry.available(PACKAGE)]
-    # All kinds are asked, as each refuses options that contradict it. At most one claims the
+    # All kinds are asked, as each refuses the options that contradict it. At most one claims the
     # sources.
     claims = [kind.claim(sources) for kind in kinds]
     comparison: Comparison = next(filter(None, claims), PLAIN)

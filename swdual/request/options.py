@@ -362,7 +362,7 @@ class SearchOptions:
         self._take_numbers()
         self._take_texts()
         self._take_objects()
-        # Each value is right by itself here; those that contradict each other are told last.
+        # Each value is valid by itself here. What options exclude is checked last.
         for excludes, message in EXCLUSIONS:
             if excludes(self):
                 raise InputError(message.format(self))

@@ -126,8 +126,8 @@ class LaterTargets(AllTargets):
         """Return the bounds of the task of one query, by its number, and one range."""
         start = database.manifest.blocks[target_range.block].first
         first = min(max(int(self.ranks[number]) + 1 - start, target_range.first), target_range.last)
-        # Whole groups before the first target are skipped; the targets of its own group are scored
-        # in vain, so that all queries share the layout of a range.
+        # Whole groups before the first target are skipped. The targets before it in its own group
+        # are scored for nothing, so that all queries share the layout of a range.
         skipped = (first - target_range.first) // SHARED_START * SHARED_START
         return TaskBounds(target_range.first + skipped, first, target_range.last)
 

@@ -69,8 +69,7 @@ def read_queries(sources: Sources, database: Database, params: SearchParameters)
             on_invalid=options.on_invalid,
             unnamed="query",
         )
-    # From here on queries pass one at a time: a file that is too large for the memory is never
-    # held.
+    # From here on queries pass one at a time: a file that does not fit into memory is never held.
     seen: list[tuple[str, bytes]] = []
     found = _sample(found, seen)
     if options.query_loc is not None:
@@ -134,7 +133,7 @@ def _cut_queries(queries: Iterator[Sequence], query_loc: str) -> Iterator[Sequen
     if left_out:
         ended = pluralize(len(left_out), "query ends", "queries end")
         found = f"`query_loc` is {query_loc!r}, but {ended} before letter {part.first:,}"
-        # One query that ends too early is a slip of many; all of them are a wrong option.
+        # A warning is enough while some queries are left to compare.
         if count == len(left_out):
             raise InputError(f"{found}: {name_some(left_out)}")
         logger.warning("%s; left out: %s", found, name_some(left_out))

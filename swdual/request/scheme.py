@@ -59,7 +59,7 @@ def choose_scheme(database: Database, options: SearchOptions) -> ScoringScheme:
         )
     else:
         chosen = matrices.load(chosen_task.matrix if matrix is None else matrix, database.alphabet)
-    # Of matrices that BLAST does not have, penalties are those of BLOSUM62.
+    # A matrix without preferred gap penalties has those of BLOSUM62.
     default_open, default_extend = (
         (chosen_task.gap_open, chosen_task.gap_extend)
         if bases

@@ -59,7 +59,7 @@ class AlignmentFilters(NamedTuple):
         )
 
 
-*ALIGNMENT_FILTERS, _ = AlignmentFilters._fields
+ALIGNMENT_FILTERS = AlignmentFilters._fields[:-1]
 """Options that keep a hit for what its alignment is. `QueryResult` applies them."""
 
 

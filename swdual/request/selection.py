@@ -70,7 +70,6 @@ def choose_targets(database: Database, options: SearchOptions) -> Database:
             f"`{option}` needs taxonomy ids, but {database.name} has none: build it with "
             "'swdual makedb --taxid-map FILE', or from headers with OX= as UniProt's"
         )
-    # Each option leaves out some more of the records.
     chosen = np.ones(len(database), np.bool_)
     if options.taxids is not None:
         chosen &= database.match_taxids(_expand(database, options.taxids, "taxids"))[0]
@@ -101,8 +100,8 @@ def _find(database: Database, identifiers: Sequence[str], option: str) -> NDArra
     found = np.zeros(len(database), np.bool_)
     unknown = []
     for word, (exact, partial) in database.lookup(identifiers).items():
-        # A part of an identifier, such as an accession without its version, counts if it is of one
-        # record.
+        # A part of an identifier, such as an accession without its version, counts if only one
+        # record has it.
         if exact or len(partial) == 1:
             found[exact or partial] = True
         else:

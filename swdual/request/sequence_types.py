@@ -39,7 +39,7 @@ def make_database_rule(options: SearchOptions, queries: Any) -> TypeRule:
     if list_profiles(queries):
         return TypeRule(options.dbtype, PROTEIN)
 
-    # Asked only where the letters of the database are of both types.
+    # Asked only where the letters of the database fit both types.
     def agree() -> Alphabet | None:
         decision = None if queries is None else look_at(queries, make_query_rule(options, None))
         if decision is not None and not decision.is_doubtful:
@@ -72,8 +72,8 @@ def make_query_rule(options: SearchOptions, database: Alphabet | None) -> TypeRu
         If there is no such type or task.
     """
     expected = _expect_queries(options)
-    # `dbtype` is of the database. Proteins are compared with proteins, unless the queries are
-    # translated; nucleotides with queries of both types.
+    # `dbtype` is the type of the database. Queries of a protein database are proteins, too, unless
+    # they are translated; those of a nucleotide database may be either.
     decides = options.dbtype == "prot" and expected is not NUCLEOTIDE
     return TypeRule("prot" if decides else "auto", expected, lambda: database)
 
@@ -93,7 +93,7 @@ def look_at(source: Any, rule: TypeRule) -> Decision:
     InputError
         If they cannot be read.
     """
-    # What can be read once is not looked at; options and the other side decide.
+    # Input that can be read only once is not looked at: the options and the database decide.
     if isinstance(source, str) and source == "-":
         return rule.decide(b"")
     if is_url(source) or isinstance(source, os.PathLike):
@@ -109,7 +109,7 @@ def look_at(source: Any, rule: TypeRule) -> Decision:
         return Decision(known)
     if not (isinstance(source, (str, list, tuple, Mapping)) or is_record(source)):
         return rule.decide(b"")
-    # As many letters as of a file are looked at.
+    # As many letters are looked at as of a file.
     letters: list[bytes] = []
     size = 0
     for record in as_sequences(source, PROTEIN, on_invalid="replace", unnamed="query", warns=False):

@@ -97,7 +97,7 @@ def open_sources(queries: Any, database: Any, options: SearchOptions) -> Sources
     """
     queries = name_queries(queries, options)
     profiles = list_profiles(queries)
-    # Sequences in place of a database may be of both types; then the queries decide. So these are
+    # The letters of a database in FASTA may fit both types. Then the queries decide, so these are
     # looked at first.
     rule = make_database_rule(options, queries)
     given = open_database(database, options.on_invalid, rule, options.memory_limit)

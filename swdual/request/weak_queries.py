@@ -141,7 +141,7 @@ def find_low_complexity(
         or params.stats != "table"
     ):
         return []
-    # What BLAST would have masked: SEG of proteins, DUST of nucleotides.
+    # The masks of BLAST: SEG for proteins, DUST for nucleotides.
     mask = parse_mask(DEFAULT_METHODS[database.alphabet.name], "mask")
     found = []
     residues = 0
