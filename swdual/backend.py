@@ -240,11 +240,11 @@ class CachingScorer(Scorer, Protocol):
 
 @runtime_checkable
 class ResidentScorer(Scorer, Protocol):
-    """One with a device that may hold all targets, so that their order costs nothing."""
+    """One that may hold all targets as it needs them, so that their order costs nothing."""
 
     @property
     def is_resident(self) -> bool:
-        """Whether the device holds all targets, or will when all have been scored once."""
+        """Whether it holds all targets, or will when all have been scored once."""
 
 
 @runtime_checkable

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.backend import KEPT_BYTES, TOO_LARGE, Progress, ScoreCutoffs
+from swdual.backend import KEPT_BYTES, TARGET_COST, TOO_LARGE, Progress, ScoreCutoffs
 from swdual.backends._gotoh import score_kernel
 from swdual.backends._striped import StripedQuery, target_kernel
 from swdual.database.database import Database
@@ -130,6 +130,12 @@ class SimdScorer:
         """The part of the cells that `best` has computed exactly: see `SelectingScorer`."""
         with self._lock:
             return self.work.left / self.work.asked if self.work.asked else 1.0
+
+    @property
+    def is_resident(self) -> bool:
+        """Whether the packs of all targets are kept: see `ResidentScorer`."""
+        database = self._database
+        return database.residues + TARGET_COST * len(database) <= self._kept_bytes
 
     def memory(self, longest_query: int, max_range_cost: int) -> tuple[int, int]:
         """Return bytes: see `Scorer.memory`. Packs that are kept are counted by `keep`.

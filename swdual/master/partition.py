@@ -33,15 +33,17 @@ UNSURE = 0.2
 PATIENCE = 2
 """Number of finer partitions without gain after which the search for better ones ends."""
 
-MAX_QUERY_GROUP = 8
-"""Max queries that are scored against all ranges before the next, where that costs nothing.
+FIRST_GROUP, FIRST_STREAMED_GROUP = 2, 8
+"""Queries that are scored against all ranges before any other: so few that results come at once.
 
-GPUs score two of them together, those of similar length.
+GPUs score two queries together, those of similar length. The second number is that of workers that
+copy or lay out each range again for each group.
 """
 
-MAX_GROUPED_RANGES = 16
-"""Max ranges with which queries are grouped. With more, scores take so much longer than alignments
-that these may begin late.
+MAX_GROUP, MAX_GROUPED_RANGES = 8, 16
+"""Max queries of a group, and max ranges, where workers hold all targets.
+
+With more ranges, scores take so much longer than alignments that these may begin late.
 """
 
 MAX_TASKS = 20_000
@@ -70,8 +72,7 @@ class PartitionInput:
     pairs
         The targets that each query is compared with.
     resident
-        Whether all workers hold all targets: then queries are complete one after the other, so that
-        hits are aligned while others are scored.
+        Whether all workers hold all targets, so that the order of ranges costs nothing.
     """
 
     lengths: Sequence[int]
@@ -314,8 +315,11 @@ def _plan_ranges(
     seconds = np.array([rows[id(each)] for each in given.rates])
     overhead = np.array([overheads[id(each)] for each in given.rates])
     cells = query_lengths * task_residues * frame_count
-    grouped = given.resident and len(ranges) <= MAX_GROUPED_RANGES
-    groups = group_queries(len(lengths))[queries] if grouped else np.zeros(len(queries), np.int64)
+    resident = given.resident and len(ranges) <= MAX_GROUPED_RANGES
+    even = 0  # CPUs align what they have scored: the last queries even out what is left to each
+    if "gpu" not in kinds:
+        even = min(len(lengths) // 4, TASKS_PER_WORKER * (len(kinds) - 1) // len(ranges))
+    groups = group_queries(len(lengths), even, resident=resident)[queries]
     if len(kinds) == 1 and given.planner == DUAL:
         plan = _plan_one_worker(seconds[0], kinds[0], groups, range_numbers, residues)
         return Partition(ranges, cells, plan, plan.lower_bound, task_ids, seconds, overhead)
@@ -394,18 +398,41 @@ def _columns(task_ids: list[TaskId]) -> tuple[list[int], list[int]]:
     return [task_id.query for task_id in task_ids], [task_id.range_number for task_id in task_ids]
 
 
-def group_queries(count: int) -> NDArray[np.int64]:
-    """Return (queries,) the group of each: up to `MAX_QUERY_GROUP`, fewer and fewer at the end.
+def group_queries(count: int, even: int = 0, *, resident: bool) -> NDArray[np.int64]:
+    """Return (queries,) the group of each; a group is scored before the next.
 
-    So few are left to be aligned when the last are scored. Groups are even: GPUs score pairs.
+    The first groups are small, so that the first results come at once. Where workers hold all
+    targets they remain small: then results follow each other, and hits are aligned while others
+    are scored. Else they grow fourfold. Groups are even: GPUs score pairs.
 
-    >>> group_queries(20).tolist()
-    [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1, 2, 2, 3, 3, 4, 4]
+    Parameters
+    ----------
+    count
+        The number of queries.
+    even
+        How many of the last queries are one group, which begins with the longest. If that is 0,
+        the last groups are small: threads beside GPUs align what GPUs have scored.
+    resident
+        Whether the workers hold all targets.
+
+    >>> np.bincount(group_queries(40, 12, resident=True)).tolist()
+    [2, 4, 8, 8, 6, 12]
+    >>> np.bincount(group_queries(20, resident=True)).tolist()
+    [2, 4, 6, 4, 2, 2]
+    >>> np.bincount(group_queries(500, resident=False)).tolist()
+    [8, 32, 128, 332]
     """
     sizes: list[int] = []
-    while count > 0:
-        sizes.append(min(count, MAX_QUERY_GROUP, max(2, count // 4 * 2)))
-        count -= sizes[-1]
+    left = count - even
+    while left > 0:
+        size = FIRST_STREAMED_GROUP << 2 * len(sizes)
+        if resident:
+            size = min(FIRST_GROUP << len(sizes), MAX_GROUP)
+            if not even:
+                size = min(size, max(FIRST_GROUP, left // 4 * 2))
+        sizes.append(min(size, left))
+        left -= sizes[-1]
+    sizes += [even] * (even > 0)
     return np.repeat(np.arange(len(sizes)), sizes)
 
 
@@ -415,9 +442,9 @@ def _order_by_range(
     range_numbers: NDArray[np.int64],
     residues: NDArray[np.int64],
 ) -> Plan:
-    """Return the plan with each worker's tasks ordered by range, from the large to the small.
+    """Return the plan with each worker's tasks ordered by group of queries.
 
-    Groups of queries come one after the other.
+    Within a group they are ordered by range, from the large to the small.
 
     Among ranges of like size workers begin at different ones, so that they do not all wait for
     the first to be laid out.

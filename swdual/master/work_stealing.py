@@ -1,14 +1,15 @@
 """The work-stealing scheduler: which task each worker runs next, on this machine.
 
-A worker that asks for a task gets the first of these that there is:
+A CPU that asks for a task gets the first of these that there is:
 
-1. the next task of its own queue, as planned;
-2. the next shared task, if the planner has no queues;
-3. the last task of another worker's queue, if this worker would finish it sooner (stealing);
-4. a background task, such as an alignment;
+1. a background task, such as an alignment: it completes a query whose scores are there;
+2. the next task of its own queue, as planned;
+3. the next shared task, if the planner has no queues;
+4. the last task of another worker's queue, if this worker would finish it sooner (stealing);
 5. a task that another worker is running, if this worker would finish it much sooner (speculation).
 
-CPU threads beside GPUs take background tasks only, so these need not wait until all is scored.
+A GPU takes background tasks between 4 and 5: it scores faster than CPUs, and aligns as they do.
+CPU threads beside GPUs take background tasks only.
 
 A failed task goes to another worker. A worker that fails too often gets no more tasks.
 """
@@ -144,10 +145,7 @@ class WorkStealingScheduler:
         self._changed, self._added = threading.Condition(lock), threading.Condition(lock)
 
     def add(self, *tasks: Task) -> None:
-        """Add background tasks.
-
-        Workers that score run them when no planned task is left to start, others at once.
-        """
+        """Add background tasks: see above for who runs them when."""
         with self._changed:
             self._background.extend(tasks)
             self._added.notify(len(tasks))
@@ -331,13 +329,15 @@ class WorkStealingScheduler:
 
     def _next_task(self, worker: int) -> Task | None:
         """Return the next task of a worker in the order that the module's docstring gives."""
-        if worker >= self._scoring:
-            return self._take_background(worker)
+        aligns_first = self._workers[worker].device.kind == "cpu"
+        task = self._take_background(worker) if aligns_first else None
+        if task is not None or worker >= self._scoring:
+            return task
         return (
             self._queues[worker].take_first()
             or (self._common.popleft() if self._common else None)
             or self._steal(worker)
-            or self._take_background(worker)
+            or (None if aligns_first else self._take_background(worker))
             or self._speculate(worker)
         )
 

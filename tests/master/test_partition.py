@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from dataclasses import replace
-from itertools import groupby
+from itertools import groupby, pairwise
 
 import numpy as np
 import pytest
@@ -252,8 +252,8 @@ def test_gpus_that_hold_all_targets_complete_some_queries_before_others(swiss, l
     check(found, lengths, swiss, pool)
     assert (found.plan.workers == usual.plan.workers).all()
     assert found.plan.makespan == pytest.approx(usual.plan.makespan)
-    groups = partition.group_queries(20)
-    assert np.bincount(groups).tolist() == [8, 6, 2, 2, 2]
+    groups = partition.group_queries(20, resident=True)
+    assert np.bincount(groups).tolist() == [2, 4, 6, 4, 2, 2]
     for queue in found.plan.queues:
         order = [groups[found.task_ids[k].query] for k in queue]
         assert order == sorted(order)
@@ -271,14 +271,37 @@ def same_order(found, other):
     return all(a.tolist() == b.tolist() for a, b in pairs)
 
 
-@pytest.mark.parametrize("count", range(40))
-def test_groups_of_queries_are_even_and_cover_all(count):
-    sizes = np.bincount(partition.group_queries(count)).tolist()
-    assert sum(sizes) == count
-    assert all(size % 2 == 0 for size in sizes[:-1])
-    assert sizes == sorted(sizes, reverse=True)
-    assert max(sizes, default=0) <= partition.MAX_QUERY_GROUP
-    assert count < 3 or sizes[-1] <= 2
+@pytest.mark.parametrize("resident", [True, False])
+@pytest.mark.parametrize("count", [*range(40), 512])
+def test_groups_of_queries_are_even_and_cover_all(count, resident):
+    """The first are small, and none is more than four times as large as the one before."""
+    for last in {0, count // 4}:
+        sizes = np.bincount(partition.group_queries(count, last, resident=resident)).tolist()
+        assert sum(sizes) == count
+        grown = sizes[:-1] if last else sizes
+        assert all(size % 2 == 0 for size in grown[:-1])
+        assert sizes[:1] <= [2 if resident else 8]
+        assert all(b <= (2 if resident else 4) * a for a, b in pairwise(grown))
+        assert not resident or max(grown, default=0) <= partition.MAX_GROUP
+        assert last == 0 or sizes[-1] == last
+        assert last or not resident or count < 3 or sizes[-1] <= 2
+
+
+@pytest.mark.parametrize("resident", [True, False])
+@pytest.mark.parametrize("pool", [[CPU], [CPU] * 2, [CPU] * 8])
+def test_the_first_queries_are_planned_before_all_others(swiss, pool, resident):
+    """By every worker; what several CPUs do last is the shortest of the last queries."""
+    lengths = np.random.default_rng(6).integers(50, 900, 400).tolist()
+    given = PartitionInput(lengths, swiss, kinds(pool), pool, "dual", resident=resident)
+    found = partition_tasks(given)
+    check(found, lengths, swiss, pool)
+    first = 2 if resident else 8
+    for queue in found.plan.queues:
+        queries = [found.task_ids[k].query for k in queue]
+        early = [query < first for query in queries]
+        assert early == sorted(early, reverse=True)
+        tail = [lengths[query] for query in queries[-2:]]
+        assert len(pool) == 1 or tail == sorted(tail, reverse=True)
 
 
 make = partition.plan_instance

@@ -13,11 +13,13 @@ from oracles.smith_waterman import local_score_gotoh
 
 from swdual import api
 from swdual.alignment.tracer import Tracer
-from swdual.backends import reference
+from swdual.backends import reference, simd
+from swdual.backends.simd import SimdScorer
 from swdual.database import build
 from swdual.database.database import Database
 from swdual.errors import EngineError
 from swdual.master import merge, ranges, setup
+from swdual.master.context import SearchContext
 from swdual.master.search import Search
 from swdual.request.options import SearchOptions
 from swdual.sequences import matrices
@@ -225,6 +227,36 @@ def test_results_come_in_order_and_as_soon_as_they_are_known(monkeypatch, kind, 
         assert result.query.id == f"q{result.number}"
         assert result.traced is not None
     assert found == list(range(len(NAMED[kind])))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("kept", [None, 0], ids=["kept", "laid out anew"])
+def test_the_first_result_leaves_before_later_groups_are_scored(monkeypatch, threads, kept):
+    """With its alignments, though one batch has all queries; the scores of the others wait."""
+    first_is_there = threading.Event()
+    score, queries, targets = SearchContext.score, *proteins()
+    many = {f"q{k}": queries[k % 4] for k in range(40)}
+    first_group = 8 if kept == 0 else 2
+
+    def waiting(context, query, number, *rest):
+        assert number < first_group + 2 * threads or first_is_there.wait(120)
+        return score(context, query, number, *rest)
+
+    monkeypatch.setattr(SearchContext, "score", waiting)
+    if kept is not None:
+        monkeypatch.setattr(SimdScorer, "set_cache_bytes", lambda scorer, most: None)
+        monkeypatch.setattr(simd, "KEPT_BYTES", kept)
+    found = []
+    for result in iter_search(many, dict(enumerate_ids(targets)), threads=threads, evalue=1e3):
+        first_is_there.set()
+        found.append(result.number)
+        assert result.traced is not None
+        assert len(result)
+    assert found == list(range(40))
+
+
+def enumerate_ids(texts):
+    return [(f"t{k}", text) for k, text in enumerate(texts)]
 
 
 @pytest.mark.parametrize("error", [EngineError("wrong"), ValueError("boom"), MemoryError()])

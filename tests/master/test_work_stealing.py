@@ -169,20 +169,35 @@ def test_how_fast_workers_turned_out_decides_who_takes_over(clock):
     assert scheduler.take(1).task.name == "c"
 
 
-def test_jobs_of_nobody_come_after_what_was_planned():
-    """Alignments, in the order in which they were added."""
+def test_cpus_align_before_they_score_what_comes_next():
+    """Background tasks in the order in which they were added, before anything planned or shared."""
     scheduler = board_of([task("a", 1, 1)], [task("b", 1, 9), task("c", 1, 9)])
-    scheduler.add(task("x"))
-    scheduler.add(task("y"))
     scheduler.take(1)
-    assert do_all(scheduler, 0)[:4] == ["a", "c", "x", "y"]
+    scheduler.add(task("x"), task("y"))
+    assert do_all(scheduler, 0)[:4] == ["x", "y", "a", "c"]
+    scheduler = board_of([], [], common=[task("d", 1, 1)])
+    scheduler.add(task("z"))
+    assert [scheduler.take(worker).task.name for worker in (1, 0)] == ["z", "d"]
+
+
+def test_gpus_align_after_what_can_be_scored():
+    """After their own queue and what they can take over, before what another is at."""
+    queues = [[task("a", 1, 9)], [task("b", 1, 9), task("c", 1, 9)]]
+    workers = [
+        ScoringWorker(0, "gpu 0", Device("gpu"), scorer=None, rates=None),
+        ScoringWorker(1, "cpu 0", Device(), scorer=None, rates=None),
+    ]
+    scheduler = WorkStealingScheduler(workers, queues)
+    scheduler._changed.wait = wait
+    scheduler.take(1)
+    scheduler.add(task("x"))
+    assert do_all(scheduler, 0) == ["a", "c", "x", "b"]
 
 
 def test_on_demand_jobs_are_given_out_in_their_common_order():
-    """To whoever asks, and before the jobs of nobody."""
+    """To whoever asks."""
     scheduler = board_of([], [], [], common=[task(name, 1, 1, 1) for name in "abcde"])
-    scheduler.add(task("x"))
-    assert [scheduler.take(worker).task.name for worker in (2, 0, 1, 0, 2, 1)] == [*"abcdex"]
+    assert [scheduler.take(worker).task.name for worker in (2, 0, 1, 0, 2)] == [*"abcde"]
 
 
 def test_after_the_last_job_workers_wait_until_the_search_ends():
