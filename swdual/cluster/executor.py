@@ -44,8 +44,8 @@ from swdual.text.url import redact_name
 
 logger = logging.getLogger("swdual")
 
-BATCH_SECONDS = 60.0
-"""How long one batch of queries should keep all nodes busy."""
+FIRST_SECONDS, BATCH_SECONDS = 1.0, 60.0
+"""How long the first batch of queries should keep all nodes busy, and how long later ones."""
 
 BATCH_PRIORITY = 1_000_000
 """Distance between the priorities of two batches; half of it is for the shares of a batch.
@@ -106,7 +106,9 @@ class DaskExecutor(Executor):
         self._dispatcher = Dispatcher(nodes, database)
         self._log_nodes(nodes.active)
         needs = estimate_needs(database, lengths, params, options, held_bytes)
-        wanted = _count_batch_queries(inputs, nodes.active)
+        # The memory is that of two batches: the next is submitted before one ends.
+        wanted = _count_queries(inputs, nodes.active, 2 * BATCH_SECONDS)
+        self.first_batch = max(1, _count_queries(inputs, nodes.active, FIRST_SECONDS))
         needs = replace(needs, together=max(needs.together, wanted))
         kinds = {kind for node in nodes.active for kind in node.facts.kinds}
         run = Execution(
@@ -173,10 +175,10 @@ class DaskExecutor(Executor):
         logger.info("cluster of %d %s: %s%s", len(nodes), one, counts, f"; {link}" if link else "")
 
 
-def _count_batch_queries(inputs: SearchInputs, nodes: list[Node]) -> int:
-    """Return how many queries keep all nodes busy for a while, without too many hits.
+def _count_queries(inputs: SearchInputs, nodes: list[Node], seconds: float) -> int:
+    """Return how many queries keep all nodes busy for so long, without too many hits.
 
-    With fewer, the messages of many nodes would take longer than their work.
+    With few, the messages of many nodes would take longer than their work.
     """
     params, targets, queries = inputs.params, len(inputs.database), len(inputs.queries)
     if params.stats == "fit":
@@ -184,7 +186,7 @@ def _count_batch_queries(inputs: SearchInputs, nodes: list[Node]) -> int:
     kept = min(params.max_candidates or targets, targets)
     speed = sum(1 / float(node.rates.cell_seconds.min()) for node in nodes)
     mean = sum(inputs.cells) / max(1, queries)
-    wanted = 2 * BATCH_SECONDS * speed / max(1.0, mean)
+    wanted = seconds * speed / max(1.0, mean)
     return min(math.ceil(wanted), MAX_BATCH_CANDIDATES // kept, queries)
 
 

@@ -24,6 +24,7 @@ The thread of the search calls all methods, of executors and of listeners.
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Sequence
 from types import TracebackType
@@ -164,9 +165,13 @@ class Executor(ABC):
     ----------
     batches_ahead
         How many batches are submitted before an earlier one is complete.
+    first_batch
+        Max queries of the first batch; each further one may have four times as many. Set by
+        `build_context`.
     """
 
     batches_ahead: int = 0
+    first_batch: int = sys.maxsize
 
     @abstractmethod
     def check_options(self, options: SearchOptions) -> None:

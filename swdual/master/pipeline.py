@@ -16,6 +16,7 @@ The executor runs tasks on threads of this machine or on the nodes of a cluster:
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections import deque
 from collections.abc import Iterator
@@ -75,7 +76,8 @@ def run_pipeline(
     if len(queries) > size:  # several batches are held at once: each gets its part
         size = max(1, size // (1 + executor.batches_ahead))
     batches: deque[QueryBatch] = deque()
-    for start, end in split_batches(len(queries), size, context.run.checkpoint):
+    sizes = (min(size, executor.first_batch << 2 * number) for number in itertools.count())
+    for start, end in split_batches(len(queries), sizes, context.run.checkpoint):
         logger.debug(
             "batch: %s, of %s in all",
             pluralize(end - start, "query", "queries"),
@@ -170,7 +172,7 @@ class QueryBatch:
 
 
 def split_batches(
-    count: int, max_queries: int, checkpoint: Checkpoint | None
+    count: int, sizes: Iterator[int], checkpoint: Checkpoint | None
 ) -> Iterator[tuple[int, int]]:
     """Yield the first query of each batch, and the one behind its last.
 
@@ -178,14 +180,14 @@ def split_batches(
     ----------
     count
         The number of queries.
-    max_queries
-        The largest batch. Batches bound the memory of the search.
+    sizes
+        Max queries of each batch. Batches bound the memory of the search.
     checkpoint
         A resumed search ends its batches where they ended before.
     """
     start = 0
     while start < count:
-        end = min(start + max_queries, count)
+        end = min(start + next(sizes), count)
         begun = None if checkpoint is None else checkpoint.find_batch(start)
         if begun is not None:
             end = min(end, begun[0])

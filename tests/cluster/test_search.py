@@ -10,6 +10,7 @@ from support.genes import random_genes, random_proteins
 from support.http_files import HttpFiles
 
 import swdual
+from swdual.cluster import executor as cluster_executor
 from swdual.cluster import partition
 from swdual.database.database import Database
 from swdual.database.mapping import MemoryFile
@@ -250,6 +251,17 @@ def test_waves_and_shares_change_nothing(both, data, pair, monkeypatch, stats):
     monkeypatch.setattr(partition, "MIN_SHARE_SECONDS", 1e-6)
     local, there = both(pair, data / "q.fa", data / "d.db", "--stats", stats, "-e", "1e6")
     assert there == local
+
+
+def test_the_first_batches_are_small(data, pair, monkeypatch, caplog):
+    """Each may have four times as many queries as the one before; results are the same."""
+    monkeypatch.setattr(cluster_executor, "FIRST_SECONDS", 1e-9)
+    many = random_proteins(7, 30)
+    with caplog.at_level("DEBUG", logger="swdual"):
+        found = swdual.search(many, data / "d.db", evalue=1e6, cluster=pair.address)
+    batches = [record.args[0] for record in caplog.records if record.msg.startswith("batch: ")]
+    assert batches == ["1 query", "4 queries", "16 queries", "9 queries"]
+    assert found == swdual.search(many, data / "d.db", evalue=1e6)
 
 
 @pytest.mark.smoke
