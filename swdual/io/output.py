@@ -7,12 +7,16 @@ import fcntl
 import io
 import logging
 import os
+import select
+import signal
 import stat
 import sys
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any, Protocol, cast
+from types import FrameType
+from typing import IO, Any, NoReturn, Protocol, cast
 
 from swdual.errors import OutputError
 from swdual.io.file_kind import HEAD_BYTES, FileKind
@@ -136,7 +140,8 @@ def replace_file(
     if os.fspath(path) == "-":
         if sys.stdout is None:
             raise OutputError("is closed", file=name)
-        yield Output(sys.stdout.buffer, name)
+        with _end_without_reader(sys.stdout.buffer):
+            yield Output(sys.stdout.buffer, name)
         with name_errors(name):
             sys.stdout.buffer.flush()
         return
@@ -148,7 +153,10 @@ def replace_file(
         with name_errors(name):
             device = target.open("wb")
         try:
-            with _compress(Output(device, name), compression, name) as output:
+            with (
+                _end_without_reader(device),
+                _compress(Output(device, name), compression, name) as output,
+            ):
                 yield output
         finally:
             with name_errors(name):
@@ -161,6 +169,49 @@ def replace_file(
         ):
             yield output
         logger.debug("output: %s is written", name)
+
+
+@contextmanager
+def _end_without_reader(stream: IO[bytes]) -> Iterator[None]:
+    """End a block by BrokenPipeError when nobody is left to read the pipe that it writes to.
+
+    Writing would tell so, too, but results may be minutes apart. A thread waits for the end of the
+    pipe and sends SIGPIPE to the main thread, which a handler turns into the error. Nothing is done
+    in other threads, or if the process handles SIGPIPE by itself: Python ignores it.
+    """
+    main = threading.main_thread()
+    is_main = threading.current_thread() is main
+    try:
+        descriptor = stream.fileno()
+        is_pipe = stat.S_ISFIFO(os.fstat(descriptor).st_mode)
+    except (OSError, ValueError):  # closed, or none of the system's
+        is_pipe = False
+    if not (is_pipe and is_main and signal.getsignal(signal.SIGPIPE) is signal.SIG_IGN):
+        yield
+        return
+    ended, end = os.pipe()
+
+    def watch() -> None:
+        poll = select.poll()
+        poll.register(descriptor, 0)  # errors only
+        poll.register(ended, 0)
+        if ended not in dict(poll.poll()) and main.ident is not None:
+            signal.pthread_kill(main.ident, signal.SIGPIPE)
+
+    thread = threading.Thread(target=watch, name="reader of the output", daemon=True)
+    signal.signal(signal.SIGPIPE, _raise_broken_pipe)
+    thread.start()
+    try:
+        yield
+    finally:
+        os.close(end)  # an end of its own for the thread
+        thread.join()
+        os.close(ended)
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+
+
+def _raise_broken_pipe(number: int, frame: FrameType | None) -> NoReturn:
+    raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
 
 
 @contextmanager

@@ -326,6 +326,32 @@ def test_a_reader_that_leaves_ends_the_search_quietly(here, format_):
 
 
 @pytest.mark.case(number=24)
+@pytest.mark.sample(1)
+def test_a_reader_that_leaves_ends_a_search_that_writes_nothing(here):
+    """Though the next result never comes, and no other file is left: not even a part of one."""
+    code = (
+        "import threading\n"
+        "from swdual.cli import main\n"
+        "from swdual.master.context import SearchContext\n"
+        "score = SearchContext.score\n"
+        "def wait(context, query, number, *rest):\n"
+        "    if number > 0:\n"
+        "        threading.Event().wait(600)\n"
+        "    return score(context, query, number, *rest)\n"
+        "SearchContext.score = wait\n"
+        "main()\n"
+    )
+    command = [sys.executable, "-c", code, "search", "q.fa", "t.fa", "-p2", "--trace", "t.json"]
+    before = sorted(os.listdir(here))
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout.readline()
+        process.stdout.close()
+        process.stderr.read()
+        assert process.wait(300) == 141
+    assert sorted(os.listdir(here)) == before
+
+
+@pytest.mark.case(number=24)
 def test_a_closed_standard_output_is_an_output_error(spawn):
     """`>&-` leaves nothing to write to: exit code 6."""
     outcome = spawn("search", "q.fa", "t.fa", stdout=None, preexec_fn=lambda: os.close(1))

@@ -6,6 +6,7 @@ import bz2
 import gzip
 import lzma
 import os
+import signal
 import sys
 import threading
 
@@ -87,6 +88,43 @@ def test_a_pipe_does_not_get_a_complete_stream_after_an_error(tmp_path):
     reader.join()
     with pytest.raises(EOFError):
         gzip.decompress(kept[0])
+
+
+def write_and_wait(path, reading):
+    """Write a line to a pipe, then do nothing for long after its reader has left."""
+    with replace_file(path, TABLE, force=False) as output:
+        output.write(b"first\n")
+        os.close(reading)
+        threading.Event().wait(300)
+
+
+def test_a_reader_that_leaves_ends_the_block_at_once(tmp_path, monkeypatch):
+    """Though nothing is written meanwhile; afterwards SIGPIPE is ignored as before."""
+    reading, writing = os.pipe()
+    with open(writing, "w") as stream, monkeypatch.context() as patched:
+        patched.setattr(sys, "stdout", stream)
+        with pytest.raises(BrokenPipeError):
+            write_and_wait("-", reading)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), writing)  # for what is flushed at the end
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    with pytest.raises(BrokenPipeError):
+        write_and_wait(pipe, reading)
+    assert signal.getsignal(signal.SIGPIPE) is signal.SIG_IGN
+
+
+def test_a_reader_that_stays_gets_everything(tmp_path):
+    """And no thread is left."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    reading = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    with replace_file(path, TABLE, force=False) as output:
+        output.write(b"all\n")
+    assert os.read(reading, 100) == b"all\n"
+    os.close(reading)
+    assert not [each for each in threading.enumerate() if "reader" in each.name]
+    assert signal.getsignal(signal.SIGPIPE) is signal.SIG_IGN
 
 
 @pytest.mark.parametrize("ending", ["gz", "tsv"])
