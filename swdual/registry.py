@@ -9,6 +9,7 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Iterable, Mapping
+from functools import cache
 from types import ModuleType
 from typing import TypeVar
 
@@ -24,8 +25,14 @@ def available(package: str) -> list[str]:
     >>> available("swdual.backends")
     ['cuda', 'reference', 'simd']
     """
-    path = importlib.import_module(package).__path__
-    return sorted(m.name for m in pkgutil.iter_modules(path) if not m.name.startswith("_"))
+    return [*_list_modules(*importlib.import_module(package).__path__)]
+
+
+@cache
+def _list_modules(*folders: str) -> list[str]:
+    """Return the names of modules; read once, as a search asks several times."""
+    names = (module.name for module in pkgutil.iter_modules(folders))
+    return sorted(name for name in names if not name.startswith("_"))
 
 
 def load(package: str, name: str) -> ModuleType:

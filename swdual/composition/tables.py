@@ -21,7 +21,7 @@ from swdual.sequences.alphabet import CODES, PROTEIN
 from swdual.sequences.matrices import load
 from swdual.sequences.scoring import ScoringScheme
 from swdual.statistics.karlin_altschul import ungapped
-from swdual.statistics.parameters import same_scores
+from swdual.statistics.parameters import find_name
 
 SCALE = 32
 """Units of an adjusted score in one unit of the matrix's own scores."""
@@ -115,7 +115,7 @@ def _find_name(scheme: ScoringScheme) -> str | None:
     """Return NCBI's name of the matrix, if it is one of NCBI's eight."""
     if scheme.matrix.alphabet is not PROTEIN:
         return None
-    return next((name for name in _ncbi() if same_scores(scheme.matrix, load(name))), None)
+    return find_name(scheme.matrix, _ncbi())
 
 
 @cache

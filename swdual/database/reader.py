@@ -132,6 +132,8 @@ def _split_names(text: str) -> list[str]:
     text
         One name or several.
     """
+    if len(text.split()) < 2:
+        return [text]
     try:
         words = shlex.split(text)
     except ValueError:  # a quotation mark that does not end

@@ -45,8 +45,10 @@ MAX_FITTED_QUERIES = 64
 MAX_BATCH_CANDIDATES = 4 << 20
 """Max candidate hits held per batch."""
 
-SMALL_CELLS = 100_000_000
-"""Cells of a search below which workers are not calibrated."""
+SMALL_CELLS = 1_000_000_000
+"""Cells of a search below which workers are not calibrated: rates would take longer to read and to
+correct than they save.
+"""
 
 GPU_CELLS = 20_000_000_000
 """Cells below which CPUs finish before a GPU has started."""

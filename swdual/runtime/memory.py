@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -52,7 +53,7 @@ def find_allowance(
     """
     if asked is not None:
         return Allowance(asked, "`memory_limit`")
-    limits = [*_machine(root), *_cgroups(root), *_slurm(environment), *_process()]
+    limits = [*_find_system_limits(root), *_slurm(environment), *_process()]
     if not limits:
         return Allowance(1 << 62, "this machine's memory")
     smallest = min(limits)
@@ -130,6 +131,12 @@ def find_largest_part(cost: Callable[[float], int], most: int) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if cost(middle) <= most else (low, middle)
     return low
+
+
+@cache
+def _find_system_limits(root: Path) -> list[Allowance]:
+    """Return the limits of machine and cgroups, read once: a dozen files take a millisecond."""
+    return [*_machine(root), *_cgroups(root)]
 
 
 def _machine(root: Path) -> Iterator[Allowance]:

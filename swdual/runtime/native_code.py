@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import xxhash
@@ -63,14 +64,18 @@ def target_processor() -> tuple[str, str]:
     The environment variables NUMBA_CPU_NAME and NUMBA_CPU_FEATURES replace those of this machine,
     as for Numba.
     """
+    host_name, host_features = _find_host_processor()
+    return (
+        os.environ.get("NUMBA_CPU_NAME", host_name),
+        os.environ.get("NUMBA_CPU_FEATURES", host_features),
+    )
+
+
+@cache
+def _find_host_processor() -> tuple[str, str]:
     import llvmlite.binding as llvm
 
-    name = os.environ.get("NUMBA_CPU_NAME")
-    features = os.environ.get("NUMBA_CPU_FEATURES")
-    return (
-        llvm.get_host_cpu_name() if name is None else name,
-        llvm.get_host_cpu_features().flatten() if features is None else features,
-    )
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
 def target_machine() -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -103,7 +104,7 @@ def default_stats(scheme: ScoringScheme) -> str:
 
 def _protein(scheme: ScoringScheme) -> Parameters:
     table = _ncbi()["protein"]
-    name = next((name for name in table if same_scores(scheme.matrix, load(name))), None)
+    name = find_name(scheme.matrix, table)
     if name is None:
         raise StatisticsUnavailable(
             f"matrix {scheme.matrix.name}: there are no tabled E-value parameters for its scores "
@@ -167,8 +168,22 @@ def _nucleotide(scheme: ScoringScheme) -> Parameters:
     return Parameters(*parameters, without_gaps, even_scores=entry["even_scores"])
 
 
+def find_name(matrix: SubstitutionMatrix, names: Iterable[str]) -> str | None:
+    """Return the one of some matrices that has the same scores; None if there is none.
+
+    Parameters
+    ----------
+    matrix, names
+        A matrix, and names of matrices that are known.
+    """
+    own_first = sorted(names, key=lambda name: name != matrix.name)
+    return next((name for name in own_first if same_scores(matrix, load(name))), None)
+
+
 def same_scores(one: SubstitutionMatrix, other: SubstitutionMatrix) -> bool:
     """Return whether two matrices agree in the scores of residues with a background frequency."""
+    if one is other:
+        return True
     codes = np.flatnonzero(background(one.alphabet))
     block = np.ix_(codes, codes)
     return np.array_equal(one.scores[block], other.scores[block])
