@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     )
     from swdual.hits.hit import Hit
     from swdual.hits.query_result import QueryResult
-    from swdual.master.pair import align
+    from swdual.master.pair import align, align_pairs
     from swdual.planning.planner import Plan
     from swdual.prediction.preview import plan
     from swdual.profiles.profile import Profile, read_profile
@@ -49,7 +49,7 @@ _HOMES = {
     "swdual.hits.hit": ("Hit",),
     "swdual.hits.query_result": ("QueryResult",),
     "swdual.backend": ("Device",),
-    "swdual.master.pair": ("align",),
+    "swdual.master.pair": ("align", "align_pairs"),
     "swdual.prediction.preview": ("plan",),
     "swdual.planning.planner": ("Plan",),
     "swdual.profiles.profile": ("Profile", "read_profile"),
@@ -84,6 +84,7 @@ __all__ = [
     "SwdualError",
     "__version__",
     "align",
+    "align_pairs",
     "allpairs",
     "audit",
     "find_clusters",

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 ITERATIONS = 3
 """Default of `iterations`."""
 
-AUDIT_EXCLUDED = (*list_topics(*AUDIT_WITHOUT),)
+AUDIT_EXCLUDED = list_topics(*AUDIT_WITHOUT)
 """Options that the exact search of an audit cannot have: it finds all hits, and no alignments."""
 
 

@@ -34,6 +34,7 @@ NAMES = [
     "SwdualError",
     "__version__",
     "align",
+    "align_pairs",
     "allpairs",
     "audit",
     "find_clusters",

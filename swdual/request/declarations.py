@@ -7,6 +7,7 @@ schema of it. It imports nothing, since a command reads it before it does anythi
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cache
 from typing import Any, NamedTuple
 
 
@@ -583,6 +584,7 @@ def list_options(without: Collection[str] = ()) -> list[str]:
     return [name for name, each in OPTIONS.items() if each.group and each.topic not in without]
 
 
-def list_topics(*topics: str) -> list[str]:
+@cache
+def list_topics(*topics: str) -> tuple[str, ...]:
     """Return the names of all options of some topics."""
-    return [name for name, each in OPTIONS.items() if each.topic in topics]
+    return tuple(name for name, each in OPTIONS.items() if each.topic in topics)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from swdual.errors import InputError
+from swdual.io.output import MAX_NAME_LENGTH
 from swdual.io.stream import CHUNK_BYTES
 from swdual.profiles.query import list_profiles
 from swdual.request.declarations import OPTIONS, list_topics
@@ -93,14 +94,13 @@ def look_at(source: Any, rule: TypeRule) -> Decision:
     InputError
         If they cannot be read.
     """
+    if isinstance(source, str) and source.isascii() and source.isalpha() and not is_file(source):
+        return rule.decide(source.upper().encode())
     # Input that can be read only once is not looked at: the options and the database decide.
     if isinstance(source, str) and source == "-":
         return rule.decide(b"")
-    if is_url(source) or isinstance(source, os.PathLike):
-        is_file = True
-    else:
-        is_file = isinstance(source, str) and os.path.exists(source)
-    if is_file:
+    is_name = is_url(source) or isinstance(source, os.PathLike)
+    if is_name or (isinstance(source, str) and is_file(source)):
         if not is_url(source) and not os.path.isfile(source):  # a pipe
             return rule.decide(b"")
         return look_at_file(source, rule)
@@ -118,6 +118,11 @@ def look_at(source: Any, rule: TypeRule) -> Decision:
         if size >= CHUNK_BYTES:
             break
     return rule.decide(b"".join(letters))
+
+
+def is_file(text: str) -> bool:
+    """Return whether text names a file: letters alone do not if they are too many for a name."""
+    return not (len(text) > MAX_NAME_LENGTH and text.isalpha()) and os.path.exists(text)
 
 
 def _expect_database(options: SearchOptions) -> Alphabet | None:
