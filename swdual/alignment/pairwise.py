@@ -118,6 +118,9 @@ def pair_kernel(lanes: int) -> Callable[..., int]:
             rows = -(-len(query) // LANES)
             size = rows * LANES
             row_size = len(target) * 2 * LANES
+            if size == 0 or row_size == 0:
+                scores[k] = 0
+                continue
             if row_size + len(target) // TILE * 2 * size > len(lines):
                 scores[k] = -1
                 continue

@@ -3,36 +3,45 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
-from functools import lru_cache
-from typing import Any, NamedTuple, TypedDict, Unpack
+from functools import lru_cache, partial
+from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 
 import numpy as np
 
 from swdual.alignment.alignment import Alignment
 from swdual.alignment.pairwise import PairTracer, Traced
+from swdual.alignment.tracebacks import Tracebacks
 from swdual.database.database import Database
 from swdual.database.source import log_type
 from swdual.errors import InputError
+from swdual.hits.query_result import QueryResult
+from swdual.io.stream import Source, source_name
 from swdual.master.devices import available_threads
 from swdual.request.comparison import PLAIN
-from swdual.request.defaults import choose_strand
+from swdual.request.defaults import choose_parameters, choose_strand
 from swdual.request.options import SearchOptions
 from swdual.request.scheme import choose_scheme
 from swdual.request.sequence_types import is_file, look_at, make_database_rule, make_query_rule
 from swdual.runtime.keywords import refuse_unknown
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import ALPHABETS, INVALID, Alphabet
+from swdual.sequences.fasta import read_sequences
 from swdual.sequences.frames import read_frame
 from swdual.sequences.matrices import LetterScores, SubstitutionMatrix
 from swdual.sequences.objects import plain_source
+from swdual.sequences.pair_table import read_pair_table
 from swdual.sequences.records import as_sequences
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence, batch_of
+from swdual.sequences.validation import OnInvalid
+from swdual.statistics.table import TableStatistics
+from swdual.text.messages import pluralize
 
 FIRST_PAIRS, MAX_PAIRS = 8, 512
 """Pairs that are aligned by one call of the kernel: at first, and at most."""
@@ -57,7 +66,12 @@ class PairKeywords(TypedDict, total=False):
 
 
 def align(
-    query: Any, target: Any, *, dbtype: str = "auto", **scheme: Unpack[PairKeywords]
+    query: Any,
+    target: Any,
+    *,
+    dbtype: str = "auto",
+    stats: str = "none",
+    **scheme: Unpack[PairKeywords],
 ) -> Alignment:
     """Return the best local alignment of two sequences.
 
@@ -69,6 +83,9 @@ def align(
     dbtype
         "prot", "nucl", or "auto": then other options and the letters of both decide, as for a
         file.
+    stats
+        "table" sets `bits` and `evalue` by NCBI's parameters, with the target as the database;
+        "none" does not, and has no parameters to ask for.
     **scheme
         `task`, `matrix`, `gap_open`, `gap_extend`, `reward`, `penalty`, `strand`: see
         `iter_search`.
@@ -77,6 +94,8 @@ def align(
     ------
     InputError
         If one of them is not one sequence, or one looks like nucleotides and the other does not.
+    StatisticsUnavailable
+        If there are no parameters for `stats="table"`.
 
     Examples
     --------
@@ -85,15 +104,15 @@ def align(
                MKV AWGGHE
     Sbjct  3   MKV-AWGGHE  11
     """
-    refuse_unknown("align", scheme, {"dbtype", *PairKeywords.__annotations__})
+    refuse_unknown("align", scheme, {"dbtype", "stats", *PairKeywords.__annotations__})
     query = plain_source(query, none="there is no query (None); give a path, or sequences")
     target = plain_source(target, none="there is no target (None); give a path, or sequences")
-    alphabet = _find_alphabet(query, target, _make_options(dbtype, 1, scheme))
-    aligner = _make_aligner(alphabet, dbtype, scheme)
+    alphabet = find_alphabet(query, target, _make_options(dbtype, stats, 1, scheme))
+    aligner = _make_aligner(alphabet, dbtype, stats, scheme)
     names = "query_1", "target_1"
     files = [text for text in (query, target) if type(text) is str and is_file(text)]
     pair = aligner.read((query, target), names, plain=not files)
-    return next(aligner.show([pair], aligner.trace([pair])))
+    return next(iter(aligner.align([pair])))
 
 
 def align_pairs(
@@ -101,6 +120,7 @@ def align_pairs(
     *,
     threads: int | None = None,
     dbtype: str = "auto",
+    stats: str = "none",
     **scheme: Unpack[PairKeywords],
 ) -> Iterator[Alignment]:
     """Yield the best local alignment of each pair of sequences, in their order.
@@ -110,12 +130,13 @@ def align_pairs(
     Parameters
     ----------
     pairs
-        (query, target) pairs, each as for `align`.
+        (query, target) pairs. Each of the two is text, a Biopython record or an (id, sequence)
+        pair.
     threads
         Number of threads; by default all that may be used. Nothing but the time depends on it.
     dbtype
         "prot", "nucl", or "auto": then other options and the letters of the first pairs decide.
-    **scheme
+    stats, **scheme
         See `align`.
 
     Raises
@@ -131,42 +152,102 @@ def align_pairs(
     query_1 target_1 42 3M1I6M
     a b 31 6M
     """
-    refuse_unknown("align_pairs", scheme, {"dbtype", "threads", *PairKeywords.__annotations__})
-    options = _make_options(dbtype, threads, scheme)
-    return _align_all(iter(pairs), options, scheme, threads or available_threads())
+    known = {"dbtype", "stats", "threads", *PairKeywords.__annotations__}
+    refuse_unknown("align_pairs", scheme, known)
+    options = _make_options(dbtype, stats, threads, scheme)
+    return _align_all(pairs, options, scheme, _Aligner.show)
+
+
+def align_sequences(
+    pairs: Iterable[tuple[Any, Any]], options: SearchOptions
+) -> Iterator[QueryResult]:
+    """Yield a result with one hit for each pair, as formats write them.
+
+    Parameters
+    ----------
+    pairs
+        As for `align_pairs`.
+    options
+        Options of a search, of which those of `PairKeywords` count, and `dbtype`, `threads`,
+        `stats`, `on_invalid`, and `max_hsps`.
+    """
+    scheme = {name: getattr(options, name) for name in PairKeywords.__annotations__}
+    return _align_all(pairs, options, scheme, partial(_Aligner.make_results, options=options))
+
+
+def read_pairs(
+    queries: Source, targets: Source | None, options: SearchOptions
+) -> Iterator[tuple[Any, Any]]:
+    """Yield the pairs of a table, or those of two files of equally many sequences.
+
+    Parameters
+    ----------
+    queries, targets
+        The files; the table alone, and None.
+    options
+        `dbtype` and the options of the scheme decide about the type, as in a search; `on_invalid`
+        says what to do with invalid letters.
+
+    Raises
+    ------
+    InputError
+        If they cannot be read, or one file has more sequences than the other.
+    """
+    if options.on_invalid == "skip":
+        raise InputError("`on_invalid='skip'` would part the pairs; use 'replace'")
+    if targets is None:
+        yield from read_pair_table(queries)
+        return
+    alphabet = find_alphabet(queries, targets, options)
+    files = (read_sequences(x, alphabet, on_invalid=options.on_invalid) for x in (queries, targets))
+    for number, (query, target) in enumerate(itertools.zip_longest(*files), start=1):
+        if query is None or target is None:
+            short, long = (queries, targets) if query is None else (targets, queries)
+            raise InputError(
+                f"has {pluralize(number - 1, 'sequence', 'sequences')}, but {source_name(long)} "
+                "has more; pairs are of sequences at the same place",
+                file=source_name(short),
+            )
+        yield query, target
+
+
+Shown = TypeVar("Shown", Alignment, QueryResult)
 
 
 def _align_all(
-    pairs: Iterator[Any], options: SearchOptions, scheme: Mapping[str, Any], threads: int
-) -> Iterator[Alignment]:
-    """Yield the alignments of pairs: `threads` threads align while this one reads and yields."""
-    taken = (_take_pair(pair, number) for number, pair in enumerate(pairs, start=1))
+    pairs: Iterable[Any],
+    options: SearchOptions,
+    scheme: Mapping[str, Any],
+    show: Callable[[_Aligner, _Chunk, list[Traced]], Iterator[Shown]],
+) -> Iterator[Shown]:
+    """Yield what is shown of pairs: threads align while this one reads and yields."""
+    taken: Iterator[tuple[Any, Any]] = itertools.starmap(_take_pair, enumerate(pairs, start=1))
     first = [*itertools.islice(taken, FIRST_PAIRS)]
     if not first:
         return
     queries, targets = ([pair[side] for pair in first] for side in (0, 1))
-    alphabet = _find_alphabet(queries, targets, options)
-    aligner = _make_aligner(alphabet, options.dbtype, scheme)
+    alphabet = find_alphabet(queries, targets, options)
+    aligner = _make_aligner(alphabet, options.dbtype, options.stats or "none", scheme)
     named = (
-        aligner.read(pair, (f"query_{number}", f"target_{number}"))
+        aligner.read(pair, (f"query_{number}", f"target_{number}"), on_invalid=options.on_invalid)
         for number, pair in enumerate(itertools.chain(first, taken), start=1)
     )
-    chunks = _cut_chunks(named)
+    chunks, threads = _cut_chunks(named), options.threads or available_threads()
     if threads == 1:
         for chunk in chunks:
-            yield from aligner.show(chunk, aligner.trace(chunk))
+            yield from show(aligner, chunk, aligner.trace(chunk.pairs))
         return
-    running: deque[tuple[list[_Pair], Future[list[Traced]]]] = deque()
+    running: deque[tuple[_Chunk, Future[list[Traced]]]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:
             for chunk in chunks:
-                running.append((chunk, pool.submit(aligner.trace, chunk)))
+                running.append((chunk, pool.submit(aligner.trace, chunk.pairs)))
                 while len(running) > CHUNKS_AHEAD * threads or (running and running[0][1].done()):
                     done, traced = running.popleft()
-                    yield from aligner.show(done, traced.result())
+                    yield from show(aligner, done, traced.result())
             while running:
                 done, traced = running.popleft()
-                yield from aligner.show(done, traced.result())
+                yield from show(aligner, done, traced.result())
         finally:
             pool.shutdown(cancel_futures=True)
 
@@ -183,22 +264,30 @@ class _Pair(NamedTuple):
         return len(self.query) * len(self.target)
 
 
-def _cut_chunks(pairs: Iterator[_Pair]) -> Iterator[list[_Pair]]:
-    """Yield so many pairs as one call aligns: few at first, so that the first results come soon."""
-    chunk: list[_Pair] = []
+class _Chunk(NamedTuple):
+    """So many pairs as one call aligns, and the number of the first, from 0."""
+
+    first: int
+    pairs: list[_Pair]
+
+
+def _cut_chunks(pairs: Iterator[_Pair]) -> Iterator[_Chunk]:
+    """Yield chunks of pairs: small ones at first, so that the first results come soon."""
+    chunk = _Chunk(0, [])
     cells, most = 0, FIRST_PAIRS
-    for pair in pairs:
-        chunk.append(pair)
+    for number, pair in enumerate(pairs, start=1):
+        chunk.pairs.append(pair)
         cells += pair.cells
-        if len(chunk) == most or cells > MAX_CELLS:
+        if len(chunk.pairs) == most or cells > MAX_CELLS:
             yield chunk
-            chunk, cells, most = [], 0, min(4 * most, MAX_PAIRS)
-    if chunk:
+            chunk = _Chunk(number, [])
+            cells, most = 0, min(4 * most, MAX_PAIRS)
+    if chunk.pairs:
         yield chunk
 
 
-def _take_pair(pair: Any, number: int) -> tuple[Any, Any]:
-    """Return query and target of an item of the pairs."""
+def _take_pair(number: int, pair: Any) -> tuple[Any, Any]:
+    """Return query and target of an item of the pairs, the first of which has number 1."""
     if isinstance(pair, (str, bytes)) or not isinstance(pair, Iterable):
         raise InputError(
             f"pair {number} is {type(pair).__name__}, but it must have a query and a target"
@@ -212,6 +301,15 @@ def _take_pair(pair: Any, number: int) -> tuple[Any, Any]:
     return sides[0], sides[1]
 
 
+class _Best(NamedTuple):
+    """The best alignment of a pair: its score, the frame of the query, and the alignment."""
+
+    score: int
+    frame: int
+    tracebacks: Tracebacks
+    place: int
+
+
 class _Aligner:
     """Aligns pairs of one type of sequences.
 
@@ -221,15 +319,32 @@ class _Aligner:
         The type.
     scheme
         How they are scored.
-    frames
-        The frames of the query that are compared; of equal scores the first wins.
+    strand
+        The strand of queries that is compared.
+    stats
+        "table" or "none".
     """
 
-    def __init__(self, alphabet: Alphabet, scheme: ScoringScheme, frames: tuple[int, ...]) -> None:
-        self.alphabet, self._scheme, self._frames = alphabet, scheme, frames
+    def __init__(self, alphabet: Alphabet, scheme: ScoringScheme, strand: str, stats: str) -> None:
+        self.alphabet, self._scheme, self._strand = alphabet, scheme, strand
+        self._frames = PLAIN.frames(strand)
         self._tracer = PairTracer(scheme)
+        self._has_statistics = stats == "table"
+        if self._has_statistics:
+            self._make_statistics(1)  # raises if there are none
 
-    def read(self, pair: tuple[Any, Any], names: tuple[str, str], *, plain: bool = True) -> _Pair:
+    def _make_statistics(self, length: int) -> TableStatistics | None:
+        """Return the statistics of a database of one target; None without any."""
+        return TableStatistics(self._scheme, length, 1) if self._has_statistics else None
+
+    def read(
+        self,
+        pair: tuple[Any, Any],
+        names: tuple[str, str],
+        *,
+        plain: bool = True,
+        on_invalid: OnInvalid = "error",
+    ) -> _Pair:
         """Return a pair of sequences.
 
         Parameters
@@ -240,15 +355,20 @@ class _Aligner:
             Their names if they have none.
         plain
             Whether text is a sequence, and never the name of a file.
+        on_invalid
+            What to do with invalid letters: see `read_batches`.
 
         Raises
         ------
         InputError
             If one of them is not one sequence.
         """
-        return _Pair(*(self._read(*each, plain) for each in zip(pair, names, strict=True)))
+        sides = zip(pair, names, strict=True)
+        return _Pair(*(self._read(*each, plain, on_invalid) for each in sides))
 
-    def _read(self, source: Any, name: str, plain: bool) -> Sequence:
+    def _read(self, source: Any, name: str, plain: bool, on_invalid: OnInvalid) -> Sequence:
+        if isinstance(source, Sequence) and source.alphabet is self.alphabet:
+            return source
         # The usual text takes a tenth of the time that `as_sequences` takes.
         title, letters = name, source
         if type(source) is tuple and len(source) == 2 and type(source[0]) is str:
@@ -258,7 +378,8 @@ class _Aligner:
             if INVALID not in codes and title.isprintable():
                 return Sequence(title, codes, self.alphabet)
         in_list = plain and isinstance(source, (str, tuple))
-        found = list(as_sequences([source] if in_list else source, self.alphabet, unnamed=name))
+        given = [source] if in_list else source
+        found = [*as_sequences(given, self.alphabet, on_invalid=on_invalid, unnamed=name)]
         if len(found) != 1:
             role = name.partition("_")[0]
             raise InputError(f"the {role} is {len(found)} sequences, but a pair has one each")
@@ -272,32 +393,93 @@ class _Aligner:
             for frame in self._frames
         ]
 
-    def show(self, pairs: list[_Pair], traced: list[Traced]) -> Iterator[Alignment]:
-        """Yield the alignments of pairs, each of the best frame."""
+    def align(self, pairs: list[_Pair]) -> Iterator[Alignment]:
+        """Yield the alignments of pairs."""
+        return self.show(_Chunk(0, pairs), self.trace(pairs))
+
+    def show(self, chunk: _Chunk, traced: list[Traced]) -> Iterator[Alignment]:
+        """Yield the alignments of a chunk."""
+        for (query, target), best in zip(chunk.pairs, self._select(chunk, traced), strict=True):
+            found = Alignment.of(
+                query,
+                target,
+                self._scheme,
+                best.score,
+                (1, best.frame),
+                best.tracebacks,
+                best.place,
+            )
+            if self._has_statistics:
+                bits, log_evalue = self._evaluate(best.score, query, target)
+                found = replace(found, bits=bits, evalue=math.exp(log_evalue))
+            yield found
+
+    def make_results(
+        self, chunk: _Chunk, traced: list[Traced], options: SearchOptions
+    ) -> Iterator[QueryResult]:
+        """Yield a result for each pair of a chunk."""
+        params = choose_parameters(options, PLAIN, self._scheme, self._strand)
+        targets = [pair.target for pair in chunk.pairs]
+        name = f"targets of pairs {chunk.first + 1} to {chunk.first + len(targets)}"
+        database = Database.from_batches([batch_of(targets)], self.alphabet, name)
+        for k, best in enumerate(self._select(chunk, traced)):
+            query, target = chunk.pairs[k]
+            bits, log_evalue = math.nan, math.nan
+            if self._has_statistics:
+                bits, log_evalue = self._evaluate(best.score, query, target)
+            frames, nothing = np.array([best.frame], np.int8), np.zeros(1, np.int8)
+            yield QueryResult(
+                query,
+                chunk.first + k,
+                np.array([best.score]),
+                np.array([float(best.score)]),
+                np.array([k]),
+                np.array([len(target)]),
+                frames,
+                np.ones(1, np.int8),
+                np.array([bits]),
+                np.array([log_evalue]),
+                nothing,
+                np.ones(1),
+                self._make_statistics(len(target)),
+                params,
+                database,
+                device="cpu",
+                traced=best.tracebacks.take(np.array([best.place])),
+            )
+
+    def _evaluate(self, score: int, query: Sequence, target: Sequence) -> tuple[float, float]:
+        """Return bit score and natural logarithm of the E-value."""
+        statistics = self._make_statistics(len(target))
+        assert statistics is not None
+        found = statistics.evaluate(np.array([score]), len(query), np.array([len(target)]))
+        return float(found.bits[0]), float(found.log_evalues[0])
+
+    def _select(self, chunk: _Chunk, traced: list[Traced]) -> Iterator[_Best]:
+        """Yield the alignment of the best frame of each pair."""
         scores = np.array([each.scores for each in traced])
-        best = scores.argmax(axis=0).tolist()
-        for k, (query, target) in enumerate(pairs):
-            frame = self._frames[best[k]]
-            found = traced[best[k]].tracebacks
-            place = k
+        for k, best in enumerate(scores.argmax(axis=0).tolist()):
+            frame, found, place = self._frames[best], traced[best].tracebacks, k
             if frame < 0:
-                found = found.take(np.array([k])).reverse_strand(len(query))
+                found = found.take(np.array([k])).reverse_strand(len(chunk.pairs[k].query))
                 place = 0
-            frames = (1, frame)
-            score = int(scores[best[k], k])
-            yield Alignment.of(query, target, self._scheme, score, frames, found, place)
+            yield _Best(int(scores[best, k]), frame, found, place)
 
 
-def _make_options(dbtype: str, threads: int | None, scheme: Mapping[str, Any]) -> SearchOptions:
+def _make_options(
+    dbtype: str, stats: str, threads: int | None, scheme: Mapping[str, Any]
+) -> SearchOptions:
     """Return the options of a search of the pairs, checked."""
     make = _make_known_options if _is_plain(scheme) else _make_known_options.__wrapped__
-    return make(dbtype, threads, **scheme)
+    return make(dbtype, stats, threads, **scheme)
 
 
-def _make_aligner(alphabet: Alphabet, dbtype: str, scheme: Mapping[str, Any]) -> _Aligner:
+def _make_aligner(
+    alphabet: Alphabet, dbtype: str, stats: str, scheme: Mapping[str, Any]
+) -> _Aligner:
     """Return what aligns pairs."""
     make = _make_known_aligner if _is_plain(scheme) else _make_known_aligner.__wrapped__
-    return make(alphabet.name, dbtype, **scheme)
+    return make(alphabet.name, dbtype, stats, **scheme)
 
 
 def _is_plain(scheme: Mapping[str, Any]) -> bool:
@@ -307,20 +489,24 @@ def _is_plain(scheme: Mapping[str, Any]) -> bool:
 
 
 @lru_cache(maxsize=16, typed=True)
-def _make_known_options(dbtype: str, threads: int | None, **scheme: Any) -> SearchOptions:
-    return SearchOptions(stats="none", min_raw_score=0, threads=threads, dbtype=dbtype, **scheme)
+def _make_known_options(
+    dbtype: str, stats: str, threads: int | None, **scheme: Any
+) -> SearchOptions:
+    if stats not in ("none", "table"):
+        raise InputError(f"`stats` is {stats!r}, but it must be none or table")
+    return SearchOptions(stats=stats, min_raw_score=0, threads=threads, dbtype=dbtype, **scheme)
 
 
 @lru_cache(maxsize=16, typed=True)
-def _make_known_aligner(alphabet_name: str, dbtype: str, **scheme: Any) -> _Aligner:
-    alphabet, options = ALPHABETS[alphabet_name], _make_options(dbtype, 1, scheme)
+def _make_known_aligner(alphabet_name: str, dbtype: str, stats: str, **scheme: Any) -> _Aligner:
+    alphabet, options = ALPHABETS[alphabet_name], _make_options(dbtype, stats, 1, scheme)
     one = batch_of([Sequence("", bytes(1), alphabet)])
     target = Database.from_batches([one], alphabet, "the target")
-    frames = PLAIN.frames(choose_strand(options, PLAIN, target))
-    return _Aligner(alphabet, choose_scheme(target, options), frames)
+    strand = choose_strand(options, PLAIN, target)
+    return _Aligner(alphabet, choose_scheme(target, options), strand, stats)
 
 
-def _find_alphabet(query: Any, target: Any, options: SearchOptions) -> Alphabet:
+def find_alphabet(query: Any, target: Any, options: SearchOptions) -> Alphabet:
     """Return the type of two sequences, or of two lists of them.
 
     Raises

@@ -60,10 +60,76 @@ def test_bases_are_aligned_on_both_strands(run):
     assert (outcome.code, outcome.out) == (0, "query\ttarget\t20\t1\t10\t12\t3\t10M\n")
 
 
+PAIR_TABLES = {
+    "two columns": "MKVLAWGGHE\tPPMKVAWGGHEK\n",
+    "four columns": "query_1\tMKVLAWGGHE\ttarget_1\tPPMKVAWGGHEK\r\n",
+    "comments": "# query and target\n\nMKVLAWGGHE\tPPMKVAWGGHEK",
+}
+
+
+@pytest.mark.parametrize("text", PAIR_TABLES.values(), ids=PAIR_TABLES)
+def test_a_table_of_pairs_is_aligned_line_by_line(run, here, text):
+    """Also from standard input; with any number of threads."""
+    (here / "pairs.tsv").write_text(text)
+    expected = (0, "query_1\ttarget_1\t42\t1\t10\t3\t11\t3M1I6M\n")
+    outcome = run("align", "pairs.tsv", *TABLE)
+    assert (outcome.code, outcome.out) == expected
+    outcome = run("align", "-", *TABLE, "-p", "3", stdin=text.encode())
+    assert (outcome.code, outcome.out) == expected
+
+
+def test_sequences_at_the_same_place_of_two_files_are_aligned(run, here):
+    """--pairs: the lines that all with all have of these pairs, E-values aside."""
+    fields = ("-f", "6 std score cigar btop qseq sseq")
+    (here / "t2.fa").write_text("".join((here / "t.fa").read_text().partition(">t3")[:1]))
+    every = run("align", "q.fa", "t2.fa", *fields).out.splitlines()
+    chosen = [line for line in every if line.split("\t")[:2] in (["q1", "t1"], ["q2", "t2"])]
+    assert run("align", "q.fa", "t2.fa", "--pairs", *fields).out.splitlines() == chosen
+    assert len(chosen) == 2
+
+
+def test_pairs_have_the_statistics_of_a_database_of_one_target(run):
+    """And as many alignments as asked for."""
+    fields = ("-f", "6 score bitscore evalue sstart", "--stats", "table", "--max-hsps", "2")
+    one = run("align", "MKVLAWGGHE", "MKVLAWPPMKVLAWDDWGGHE", *fields).out
+    pairs = run("align", "-", *fields, stdin=b"MKVLAWGGHE\tMKVLAWPPMKVLAWDDWGGHE\n").out
+    assert pairs == one
+    assert pairs.count("\n") == 2
+
+
+@pytest.mark.parametrize("format_", ["0", "7", "5", "jsonl", "sam", "paf", "csv"])
+def test_pairs_are_written_in_any_format(run, here, format_):
+    """Each as the result of a query."""
+    (here / "pairs.tsv").write_text("a\tMKVLAW\tb\tMKVLAW\nc\tMKVLAWGG\td\tMKVAWGG\n")
+    outcome = run("align", "pairs.tsv", "-f", format_)
+    assert outcome.code == 0, outcome.err
+    assert all(name in outcome.out for name in "abcd")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("MKV\n", ["pairs.tsv:1: ", "1 column"]),
+        ("MKV\tMKV\na\tMKV\tMKV\n", ["pairs.tsv:2: ", "3 columns"]),
+        ("MKV\t\n", ["pairs.tsv:1: ", "the target has no letters"]),
+        ("MKV\tMK1\n", ["'1'"]),
+    ],
+)
+def test_a_table_that_has_no_pairs_is_refused(refuses, here, text, words):
+    """With the line and what it should have."""
+    (here / "pairs.tsv").write_text(text)
+    refuses(1, words, "align", "pairs.tsv", *TABLE)
+
+
+def test_files_of_unlike_numbers_of_sequences_are_no_pairs(refuses):
+    """The shorter one is named."""
+    refuses(1, ["q.fa", "2 sequences", "t.fa", "more"], "align", "q.fa", "t.fa", "--pairs", *TABLE)
+
+
 @pytest.mark.parametrize(
     ("words", "arguments"),
     [
-        (["Missing argument"], ["MKV"]),
+        (["Missing argument", "table of pairs"], ["MKV"]),
         (["standard input"], ["-", "-"]),
         (["none.fa", "No such file"], ["none.fa", "MKV"]),
         (["No such file"], ["MKV", "none.fa"]),
