@@ -113,6 +113,7 @@ class DaskExecutor(Executor):
         kinds = {kind for node in nodes.active for kind in node.facts.kinds}
         run = Execution(
             workers=[],
+            aligners=len(nodes.active),
             planner=options.planner,
             device=kinds.pop() if len(kinds) == 1 else "hybrid",
             memory=plan_memory(needs, find_allowance(None)),
@@ -322,6 +323,7 @@ class DaskBatch(BatchExecution):
 
     def _log_alignments(self, query: int, result: Alignments | FurtherFound) -> None:
         self._log("align", self._numbers[query], (-1, -1, -1), result)
+        self._listener.add_aligning(result.seconds)
 
     def _log(
         self,

@@ -8,12 +8,13 @@ swdual, results, and what a user prints between two results.
 from __future__ import annotations
 
 import logging
+import math
 import os
 import stat
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
@@ -65,6 +66,24 @@ class Reading(NamedTuple):
         return "" if self.fraction is None else f"{self.fraction:4.0%}"
 
 
+class Remaining(NamedTuple):
+    """What is done of a task, and what is left.
+
+    Parameters
+    ----------
+    fraction
+        The part that is done, 0 to 1.
+    seconds
+        How long the rest will take; NaN if that is unknown.
+    before
+        The part that was done before the task began; it does not count for the speed.
+    """
+
+    fraction: float
+    seconds: float
+    before: float = 0.0
+
+
 class Bar:
     """Receives the progress of a task; this class shows nothing.
 
@@ -80,16 +99,24 @@ class Bar:
         self._what, self._unit, self._scale = what, unit, scale
         self._began = time.monotonic()
         self._compiled = compilation.seconds
-        self._done, self._skipped = 0, 0
+        self._done = 0
         self._total: int | None = None
+        self._estimate: Callable[[], Remaining] | None = None
 
     def __call__(self, done: int, total: int | None) -> None:
         """Report how much is done, and how much there is to do (None if unknown)."""
         self._done, self._total = done, total
 
-    def skip(self, done: int) -> None:
-        """Report work that was done before the task began; it does not count for the speed."""
-        self._skipped = done
+    def ask(self, estimate: Callable[[], Remaining]) -> None:
+        """Show what a function predicts, not what follows from the part that was reported.
+
+        Parameters
+        ----------
+        estimate
+            Returns the part of the task that is done, and the seconds that are left (NaN if these
+            are unknown). The thread that draws calls it.
+        """
+        self._estimate = estimate
 
     @contextmanager
     def hide(self) -> Iterator[None]:
@@ -115,14 +142,23 @@ class Bar:
             return Reading(COMPILING, None, "", format_rough_duration(compiled))
         elapsed -= compiled
         done, total = self._done, self._total
-        per_second = (done - self._skipped) / elapsed if elapsed > 0 else 0.0
+        per_second = done / elapsed if elapsed > 0 else 0.0
+        fraction, left = None, math.nan
+        if self._estimate is not None:
+            fraction, left, before = self._estimate()
+            # Of work that takes several kinds of steps, the speed is that of all up to now.
+            per_second = (fraction - before) * (total or 0) / elapsed if elapsed > 0 else 0.0
+        elif total:
+            fraction = min(done / total, 1.0)
+            if per_second > 0 and done < total:
+                left = (total - done) / per_second
         scaled = per_second / self._scale
         number = f"{scaled:,.0f}" if scaled >= 100 else f"{scaled:.1f}"
         speed = f"{number} {self._unit}" if self._unit else ""
         times = format_rough_duration(elapsed)
-        if total is not None and per_second > 0 and done < total:
-            times += f", {format_rough_duration((total - done) / per_second)} left"
-        return Reading(self._what, min(done / total, 1.0) if total else None, speed, times)
+        if math.isfinite(left):
+            times += f", {format_rough_duration(left)} left"
+        return Reading(self._what, fraction, speed, times)
 
 
 @contextmanager

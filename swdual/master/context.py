@@ -147,6 +147,8 @@ class Execution:
         The workers that only align: CPU threads beside GPUs.
     failed_workers
         Numbers of the workers that get no more tasks.
+    aligners
+        How many threads, or nodes, align.
     planner
         The option of this name.
     device
@@ -164,6 +166,7 @@ class Execution:
     workers: list[ScoringWorker]
     alignment_workers: list[Worker] = field(default_factory=list)
     failed_workers: set[int] = field(default_factory=set)
+    aligners: int
     planner: str
     device: str
     memory: Memory

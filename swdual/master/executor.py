@@ -47,6 +47,9 @@ class BatchListener(Protocol):
     def add_cells(self, cells: int) -> None:
         """Add cells to the progress; 0 only says that the search goes on."""
 
+    def add_aligning(self, seconds: float) -> None:
+        """Add seconds in which a worker, or a node, has aligned."""
+
     def add_scores(self, query: int, target_range: Range, scored: Scored) -> None:
         """Add the result of a scoring task.
 

@@ -24,6 +24,7 @@ from swdual.master.candidates import NO_CANDIDATES, Candidates, Scored, merge_ca
 from swdual.master.context import SearchContext, evaluate_scores, take_log
 from swdual.master.query_state import QueryState, Stage
 from swdual.master.ranges import TaskId
+from swdual.master.remaining import ADJUST_CELLS, Work
 from swdual.sequences.frames import frame_length, measure_frames
 from swdual.sequences.sequence import Sequence
 
@@ -41,9 +42,6 @@ fill the lanes."""
 
 MIN_SHARED_CELLS = 50_000_000
 """The least work for which another worker is asked; it takes a few milliseconds."""
-
-ADJUST_CELLS = 600_000
-"""Cells that take as long to align as the adjustment of one matrix."""
 
 _NO_HITS = np.empty(0, np.int64)
 
@@ -186,6 +184,16 @@ class HitMerger:
             Those of some of its hits.
         """
         self._states[number].add_further(traced)
+
+    def count_work(self, number: int) -> Work | None:
+        """Return what is to be aligned of a query; None before it has all its scores."""
+        state = self._states[number]
+        if state.stage is Stage.COLLECTING or state.result is None:
+            return None
+        if not state.hits_left:
+            return Work(0, 0)
+        result = state.result
+        return Work(len(result), frame_length(result.query) * int(result.compared_lengths.sum()))
 
     def is_complete(self, number: int) -> bool:
         """Return whether all scores and alignments of a query are there."""

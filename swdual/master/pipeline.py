@@ -30,6 +30,7 @@ from swdual.master.checkpoint import Checkpoint
 from swdual.master.context import SearchContext
 from swdual.master.executor import Executor
 from swdual.master.merge import HitMerger
+from swdual.master.remaining import Work
 from swdual.master.serialization import serialize
 from swdual.sequences.sequence import Sequence
 from swdual.text.messages import pluralize
@@ -37,8 +38,8 @@ from swdual.text.messages import pluralize
 logger = logging.getLogger("swdual")
 
 
-class CellCounter(Protocol):
-    """Counts the cells of a search, for its progress."""
+class Counter(Protocol):
+    """Counts what a search has done, for its progress."""
 
     def skip(self, cells: int) -> None:
         """Add cells that a resumed search has done before."""
@@ -46,9 +47,18 @@ class CellCounter(Protocol):
     def add(self, cells: int) -> None:
         """Add cells that were computed now; 0 only says that the search goes on."""
 
+    def add_scored_query(self, number: int, work: Work) -> None:
+        """Add a query that has all its scores, and what is aligned of it."""
+
+    def add_aligned(self, work: Work) -> None:
+        """Add what was aligned of a query."""
+
+    def add_aligning(self, seconds: float) -> None:
+        """Add seconds in which a worker has aligned."""
+
 
 def run_pipeline(
-    queries: list[Sequence], context: SearchContext, executor: Executor, counter: CellCounter
+    queries: list[Sequence], context: SearchContext, executor: Executor, counter: Counter
 ) -> Iterator[QueryResult]:
     """Search all queries, batch by batch; yield their results in order.
 
@@ -63,7 +73,7 @@ def run_pipeline(
     executor
         Runs the tasks.
     counter
-        Counts the cells that are done.
+        Counts what is done.
 
     Raises
     ------
@@ -109,12 +119,13 @@ class QueryBatch:
         first_number: int,
         context: SearchContext,
         executor: Executor,
-        counter: CellCounter,
+        counter: Counter,
     ) -> None:
         self._numbers = range(first_number, first_number + len(queries))
         self._checkpoint = context.run.checkpoint
         self._aligned = context.rules.tracer is not None
         self._counter = counter
+        self._works: dict[int, Work] = {}
         self._merger = merger = HitMerger(queries, first_number, context)
         # Partition. A resumed search keeps its ranges, and leaves out the tasks that are done.
         self._execution = executor.begin(
@@ -122,6 +133,7 @@ class QueryBatch:
         )
         counter.skip(merger.begin(self._execution.ranges))
         for query, result in merger.restore_known():
+            self._count_scored(query)
             self._execution.align(query, result)
         # Submit. The hits that were restored are aligned before.
         self._execution.submit()
@@ -138,14 +150,29 @@ class QueryBatch:
         if self._checkpoint is not None:
             self._checkpoint.keep(serialize(self._numbers[query], target_range, scored))
         result = self._merger.add_scores(query, scored)
+        self._count_scored(query)
         if result is not None:
             self._execution.align(query, result)
+
+    def _count_scored(self, query: int) -> None:
+        """Tell the counter that a query has all its scores, if it has."""
+        work = self._merger.count_work(query)
+        if work is not None:
+            self._works[query] = work
+            self._counter.add_scored_query(self._numbers[query], work)
+
+    def add_aligning(self, seconds: float) -> None:
+        """Add seconds to the progress. See `BatchListener.add_aligning`."""
+        self._counter.add_aligning(seconds)
 
     def add_alignments(self, query: int, traced: Traced) -> None:
         """Merge alignments, and find further ones if the query has all of these now.
 
         See `BatchListener.add_alignments`.
         """
+        targets, cells = self._works[query]
+        part = traced.examined / max(1, targets)
+        self._counter.add_aligned(Work(traced.examined, round(cells * part)))
         result = self._merger.add_alignments(query, traced)
         if result is not None:
             self._execution.align_further(query, result)

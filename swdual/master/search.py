@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Any, Self
 from swdual.database.database import Database
 from swdual.database.reader import list_files
 from swdual.hits.query_result import QueryResult
-from swdual.io.progress import Bar, progress_bar
+from swdual.io.progress import progress_bar
 from swdual.master.checkpoint import Checkpoint, Identity, keep_journal, make_identity
 from swdual.master.context import SearchContext
 from swdual.master.executor import Executor
 from swdual.master.memory import Memory, measure_held_bytes
 from swdual.master.pipeline import run_pipeline
+from swdual.master.remaining import Forecast
 from swdual.master.threads import ThreadExecutor
 from swdual.master.worker import ScoringWorker
 from swdual.request.inputs import SearchInputs, read_inputs
@@ -233,6 +234,17 @@ class Search:
         shared = self.params.stats, residues, sequences
         return dict(zip(SHARED_FACTS, shared, strict=True))
 
+    def _forecast(self) -> Forecast:
+        run, rules = self._context.run, self._context.rules
+        return Forecast(
+            self._inputs.cells,
+            len(self.database),
+            self.params,
+            aligns=rules.tracer is not None or self.params.rescores,
+            aligners=run.aligners,
+            beside=bool(run.alignment_workers),
+        )
+
     def results(self) -> Iterator[QueryResult]:
         """Run the search and yield its results."""
         self.prepare()
@@ -240,7 +252,8 @@ class Search:
         try:
             with progress_bar("searching", "GCUPS", 1e9, shown=progress is True) as bar:
                 report = progress if callable(progress) else bar
-                self._counter = counter = _ProgressCounter(self.cells, report, bar)
+                self._counter = counter = _ProgressCounter(self.cells, report, self._forecast())
+                bar.ask(counter.forecast.estimate)
                 for result in run_pipeline(self.queries, self._context, self._executor, counter):
                     with bar.pause():
                         yield result
@@ -250,7 +263,7 @@ class Search:
 
 
 class _ProgressCounter:
-    """Counts the cells of a search, and reports them to the bar or to the user's function.
+    """Counts what a search has done: cells for whom the user reports them to, all for a forecast.
 
     Parameters
     ----------
@@ -258,25 +271,32 @@ class _ProgressCounter:
         The cells of the search.
     report
         Called with the cells that are done, and all.
-    bar
-        Shows the speed, without the cells that were done before.
+    forecast
+        Predicts how long the search goes on.
     """
 
-    def __init__(self, total: int, report: Progress, bar: Bar) -> None:
+    def __init__(self, total: int, report: Progress, forecast: Forecast) -> None:
         self._total = total
         self._report = report
-        self._bar = bar
         self._done = 0
+        self.forecast = forecast
         self.skipped = 0
+        self.add_scored_query = forecast.add_scored_query
+        self.add_aligned = forecast.add_aligned
+        self.add_aligning = forecast.add_aligning
 
     def skip(self, cells: int) -> None:
         """Add cells that a resumed search has done before."""
         self.skipped += cells
-        self._bar.skip(self.skipped)
+        self.forecast.skip(cells)
         if cells:
-            self.add(cells)
+            self._tell(cells)
 
     def add(self, cells: int) -> None:
         """Add cells that were computed now."""
+        self.forecast.add_cells(cells)
+        self._tell(cells)
+
+    def _tell(self, cells: int) -> None:
         self._done += cells
         self._report(self._done, self._total)

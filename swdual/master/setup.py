@@ -166,6 +166,7 @@ def build_context(
     run = Execution(
         workers=workers,
         alignment_workers=alignment_workers,
+        aligners=len(alignment_workers) or len(workers),
         planner=options.planner,
         device=describe_devices([worker.device for worker in workers]),
         memory=memory,

@@ -210,7 +210,9 @@ class ThreadBatch(BatchExecution):
         if isinstance(report.value, Scored):
             assert task.target_range is not None
             self._listener.add_scores(task.query, task.target_range, report.value)
-        elif isinstance(report.value, TracedFurther):
+            return
+        self._listener.add_aligning(report.end - report.attempt.start)
+        if isinstance(report.value, TracedFurther):
             self._listener.add_further(task.query, report.value)
         else:
             self._listener.add_alignments(task.query, report.value)

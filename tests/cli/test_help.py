@@ -24,7 +24,7 @@ HAVE_GROUPS = {
         "Advanced",
     ],
     "makedb": ["Input", "Masks", "Output", "Memory", "Messages"],
-    "align": ["Output", "Filters", "Scoring", "Speed", "Messages"],
+    "align": ["Input", "Output", "Filters", "Scoring", "Speed", "Messages"],
     "plan": ["Input", "Filters", "Scoring", "Machine", "Plan", "Messages"],
     "mask": ["Input", "Masks", "Output", "Messages"],
     "convert": ["Formats", "Output", "Messages"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import inspect
+import math
 import os
 import pty
 import select
@@ -18,8 +19,9 @@ import pytest
 
 import swdual
 from swdual.io import progress
-from swdual.io.progress import Bar, Reading, layout
+from swdual.io.progress import Bar, Reading, Remaining, layout
 from swdual.master.compilation import COMMON, COMPOSITION, PLAIN
+from swdual.master.remaining import Forecast
 from swdual.runtime.compilation import COMPILING, compilation
 
 PATIENCE = 100
@@ -315,17 +317,18 @@ def test_times_and_speeds_read_as_such(clock):
 def test_what_was_done_before_is_no_part_of_the_speed(clock):
     """A resumed search shows the share of all that is done, and how fast the rest is done."""
     bar = Bar("searching", "GCUPS", 1e9)
-    bar.skip(70 * 10**9)
+    bar.ask(lambda: Remaining(0.75, 25.0, 0.7))
     bar(70 * 10**9, 100 * 10**9)
     clock(5)
-    bar(75 * 10**9, 100 * 10**9)
     assert bar.read() == Reading("searching", 0.75, "1.0 GCUPS", "5 s, 25 s left")
+    bar.ask(lambda: Remaining(0.7, math.nan, 0.7))
+    assert bar.read() == Reading("searching", 0.7, "0.0 GCUPS", "5 s")
 
 
 def test_a_resumed_search_skips_what_its_journal_holds(tmp_path, monkeypatch):
     """The cells of finished tasks are told to the bar before new ones are."""
     skipped = []
-    monkeypatch.setattr(Bar, "skip", lambda self, done: skipped.append(done))
+    monkeypatch.setattr(Forecast, "skip", lambda self, done: skipped.append(done))
     queries = {"first": "MKVLAWGGHERMKV", "second": "ACDEFGHIKLMNPQ"}
     options = {"journal": tmp_path / "journal", "threads": 1, "backend": "reference"}
     results = swdual.iter_search(queries, {"t": "MKVLAWGGHERMKV"}, **options)
