@@ -19,6 +19,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NamedTuple, TextIO
 
 from swdual.runtime.compilation import COMPILING, compilation
+from swdual.text import notebook
 from swdual.text.messages import format_rough_duration
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ FIRST_SECONDS = 0.2
 REFRESH_SECONDS = 0.1
 NOTEBOOK_SECONDS = 0.25
 """Seconds between two drawings, on a terminal and in a notebook."""
+
+FIRST_ROWS = 5
+"""The first results that a notebook shows while a task runs; the last one comes after them."""
 
 MIN_BAR_WIDTH, MAX_BAR_WIDTH = 8, 40
 SPEED_WIDTH, TIMES_WIDTH = 10, 23
@@ -117,6 +121,17 @@ class Bar:
             are unknown). The thread that draws calls it.
         """
         self._estimate = estimate
+
+    def tell(self, heads: tuple[str, ...], make_row: Callable[[], tuple[str, ...]]) -> None:
+        """Tell of a result that is there; in a notebook, the first and the last are shown.
+
+        Parameters
+        ----------
+        heads
+            Names of the columns of a table, the same for all results.
+        make_row
+            Returns the cells of the result. It is called only where they are shown.
+        """
 
     @contextmanager
     def hide(self) -> Iterator[None]:
@@ -304,10 +319,16 @@ class _TerminalBar(Bar):
 
 
 class _NotebookBar(Bar):
-    """A bar in a notebook: an output that is replaced, and emptied at the end."""
+    """A bar in a notebook, over a table of results: an output that is replaced, emptied at the end.
+
+    The table has the first `FIRST_ROWS` results and the last one.
+    """
 
     def __init__(self, *task: Any) -> None:
         super().__init__(*task)
+        self._heads: tuple[str, ...] = ()
+        self._rows: list[tuple[str, ...]] = []
+        self._results = 0
         self._handle: Any = None
         self._drawn = self._began + FIRST_SECONDS - NOTEBOOK_SECONDS
         self._thread = threading.get_ident()
@@ -316,6 +337,13 @@ class _NotebookBar(Bar):
         super().__call__(done, total)
         if time.monotonic() - self._drawn >= NOTEBOOK_SECONDS:
             self.refresh()
+
+    def tell(self, heads: tuple[str, ...], make_row: Callable[[], tuple[str, ...]]) -> None:
+        self._heads = heads
+        self._results += 1
+        self._rows = [*self._rows[:FIRST_ROWS], make_row()]
+        if self._results == 1:
+            self.refresh()  # the user waits for it
 
     def refresh(self) -> None:
         if threading.get_ident() == self._thread:  # others may not write to the cell's output
@@ -337,12 +365,24 @@ class _NotebookBar(Bar):
         shown = {
             "text/plain": f"{reading.what}  {details}",
             "text/html": f"<div>{html.escape(reading.what)} <progress{value}></progress> "
-            f"{html.escape(details)}</div>",
+            f"{html.escape(details)}</div>{self._table()}",
         }
         if self._handle is None:
             self._handle = display(shown, raw=True, display_id=True)  # type: ignore[no-untyped-call]
         else:
             self._handle.update(shown, raw=True)
+
+    def _table(self) -> str:
+        """Return the results as HTML; nothing before the first."""
+        if not self._rows:
+            return ""
+        heads = [notebook.Head(name) for name in self._heads]
+        rows = [[notebook.text(cell) for cell in row] for row in self._rows]
+        left_out = self._results - len(rows)
+        if left_out:
+            note = [notebook.faint(f"{left_out:,} more"), *[notebook.text("")] * (len(heads) - 1)]
+            rows.insert(FIRST_ROWS, note)
+        return notebook.table(heads, [notebook.Group(notebook.Markup(""), rows)])
 
 
 def _output_kind() -> str:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
 
 from swdual.database.database import Database
@@ -255,11 +255,25 @@ class Search:
                 self._counter = counter = _ProgressCounter(self.cells, report, self._forecast())
                 bar.ask(counter.forecast.estimate)
                 for result in run_pipeline(self.queries, self._context, self._executor, counter):
+                    bar.tell(_HEADS, partial(_describe, result))
                     with bar.pause():
                         yield result
                     del result  # so that two are never held
         finally:
             self._executor.close()
+
+
+_HEADS = "query", "hits", "best hit", "E-value", "score"
+"""What a notebook shows of results while a search runs."""
+
+
+def _describe(result: QueryResult) -> tuple[str, ...]:
+    """Return the cells of a result under `_HEADS`."""
+    if not len(result):
+        return result.query.id, "0", "", "", ""
+    best = result[0]
+    evalue = "" if best.evalue is None else f"{best.evalue:.2g}"
+    return result.query.id, f"{len(result):,}", best.id, evalue, f"{best.score:,}"
 
 
 class _ProgressCounter:

@@ -444,3 +444,44 @@ def test_a_bar_of_a_notebook_is_html_that_every_browser_draws(monkeypatch):
     assert '<progress value="0.500"></progress>' in shown["text/html"]
     assert "fcfs &lt; easy" in shown["text/html"]
     assert "50%  5.0 jobs/s  10 s, 10 s left" in shown["text/plain"]
+
+
+def test_a_notebook_shows_the_first_results_of_a_running_search(monkeypatch):
+    """Under the bar: the first at once, then the first few and the last one."""
+    pytest.importorskip("IPython")
+    drawn = []
+
+    class Handle:
+        update = staticmethod(lambda data, **_: drawn.append(data))
+
+    def display(data, **_):
+        drawn.append(data)
+        return Handle
+
+    monkeypatch.setattr("IPython.display.display", display)
+    monkeypatch.setattr(progress, "_kind", lambda: progress._NotebookBar)
+    monkeypatch.setattr(progress, "NOTEBOOK_SECONDS", 0)
+    queries = {f"q<{k}>": "MKVLAWGGHERWCDEF" for k in range(9)} | {"none": "WWWW"}
+    found = []
+    for result in swdual.iter_search(queries, {"t": "MKVLAWGGHERW"}, progress=True, threads=1):
+        shown = [each["text/html"] for each in drawn if "best hit" in each["text/html"]]
+        assert shown, "nothing is shown when the first result is there"
+        if not found:
+            assert "q&lt;0&gt;" in shown[-1]
+            assert "q&lt;1&gt;" not in shown[-1]
+        found.append(result.query.id)
+    assert found == [*queries]
+    assert drawn[-1] == {"text/plain": "", "text/html": ""}
+    last = [each["text/html"] for each in drawn if "more</" in each["text/html"]][-1]
+    names = [f"q&lt;{k}&gt;" in last for k in range(9)]
+    assert names[: progress.FIRST_ROWS] == [True] * progress.FIRST_ROWS
+    assert not any(names[progress.FIRST_ROWS : -1])
+
+
+def test_results_are_described_only_where_they_are_shown():
+    """A terminal has no room for them, and their cells take time."""
+
+    def never():
+        raise AssertionError
+
+    Bar("searching", "GCUPS", 1e9).tell(("query",), never)
