@@ -25,11 +25,6 @@ from swdual.io.foreign import HEAD_BYTES, find_foreign
 from swdual.text.messages import pluralize, quote, sanitize
 from swdual.text.url import find_path, redact_name
 
-if sys.version_info >= (3, 14):
-    from compression import zstd
-else:
-    from backports import zstd
-
 Source = str | os.PathLike[str]
 """A path, a URL that fsspec opens, or "-" for standard input."""
 
@@ -40,7 +35,7 @@ BUFFER_BYTES = 1 << 20
 WINDOW_BYTES = 256 << 20
 """Memory for the window of an xz stream; ``xz -9`` takes 65 MiB."""
 
-WINDOW = {int(zstd.DecompressionParameter.window_log_max): 27}
+WINDOW_LOG = 27
 """The same for zstd: 128 MiB, the default limit of the program zstd."""
 
 DRAINED_BYTES = 1 << 30
@@ -275,7 +270,12 @@ def _begin(kind: str) -> Unpacker:
     if kind == "xz":
         return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=WINDOW_BYTES)
     if kind == "zst":
-        return zstd.ZstdDecompressor(options=WINDOW)
+        if sys.version_info >= (3, 14):
+            from compression import zstd
+        else:
+            from backports import zstd
+        largest = int(zstd.DecompressionParameter.window_log_max)
+        return zstd.ZstdDecompressor(options={largest: WINDOW_LOG})
     if kind == "bz2":
         return bz2.BZ2Decompressor()
     try:

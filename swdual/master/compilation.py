@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import xxhash
 
@@ -21,6 +20,9 @@ from swdual.io.progress import REFRESH_SECONDS, progress_bar
 from swdual.runtime.cache import cache_folder, source_digest
 from swdual.runtime.compilation import COMPILING, compilation
 from swdual.runtime.native_code import target_processor
+
+if TYPE_CHECKING:
+    import subprocess
 
 Job = tuple[str, *tuple[int, ...]]
 """A function of `swdual.master.warm_up`, and its arguments."""
@@ -112,6 +114,8 @@ def compile_kernels(*, adjusts: bool = False, shown: bool = False) -> None:
     }
     if not missing:
         return
+    import subprocess
+
     before, count = _count_kernels(folder), sum(each.kernels for each in missing.values())
     with progress_bar(COMPILING, "", 1, shown=shown) as bar, ExitStack() as running:
         compilation.announce()
@@ -143,6 +147,8 @@ def _count_kernels(folder: Path) -> int:
 @contextmanager
 def _python(jobs: Sequence[Job]) -> Iterator[subprocess.Popen[bytes]]:
     """Run jobs of `warm_up` by the same Python, with the same swdual, in the block."""
+    import subprocess
+
     process = subprocess.Popen(
         [sys.executable, "-c", f"from swdual.master import warm_up; warm_up.run({[*jobs]})"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([os.fspath(_PACKAGE.parent), *sys.path])},

@@ -7,7 +7,6 @@ import math
 import os
 import re
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
@@ -209,6 +208,8 @@ def match_mismatch(reward: int, penalty: int) -> SubstitutionMatrix:
             f"reward {reward} and penalty {penalty}: the reward must be positive, the penalty "
             f"negative, and neither beyond +-{MAX_MATRIX_SCORE}"
         )
+    from fractions import Fraction
+
     letters = NUCLEOTIDE.letters
     scores = np.full((len(letters), len(letters)), penalty, dtype=np.int64)
     for i, a in enumerate(letters):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import codecs
-import difflib
 import re
 from collections.abc import Iterable, Sequence
 
@@ -132,6 +131,8 @@ def near_names(name: str, names: Iterable[str], count: int = 3) -> list[str]:
     >>> near_names("--fast", ["--adjust", "--force"])
     []
     """
+    import difflib
+
     known = {each: _WORD.findall(each.lower()) for each in names}
     words = _WORD.findall(name.lower())
     same = [each for each in known if sorted("".join(known[each])) == sorted("".join(words))]

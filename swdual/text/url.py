@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-from urllib.parse import unquote
 
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*::)*[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
@@ -45,7 +44,11 @@ def find_path(source: str | os.PathLike[str]) -> str | None:
     path = name[len(_LOCAL) :].removeprefix("localhost")
     if not path.startswith("/"):
         return None
-    return path if os.path.exists(path) else unquote(path)
+    if os.path.exists(path):
+        return path
+    from urllib.parse import unquote
+
+    return unquote(path)
 
 
 def redact_name(name: str) -> str:
