@@ -8,6 +8,8 @@
     Scores of a query with single targets.
 ``pairs``
     A query with the targets that it is aligned with.
+``pairwise``
+    Pairs of two sequences each, many in one call of a kernel.
 ``fill``
     Chooses how the matrices of each target are filled, and walks back in them.
 ``grid``, ``long``
@@ -39,6 +41,9 @@ that an alignment passes through::
     grid   walk_targets       marked blocks, then       where each alignment    fill
                               tiles: see `walk_lines`   ends; its operations
     lines  walk_lines         tiles on the way back     operations              fill, walk_targets
+    pairwise trace_pairs      none itself: calls        scores, places, runs,   pairwise
+                              score_targets, then       counts of each pair
+                              walk_lines
     long   fill_band          a band of rows of a       lines, the best cell    long
                               rectangle
     tile   fill_tile          a rectangle               a direction a cell      lines, long

@@ -213,7 +213,7 @@ def pair_kernel(lanes: int) -> Callable[..., int]:
     return trace_pairs
 
 
-class Traced(NamedTuple):
+class TracedPairs(NamedTuple):
     """(pairs,) scores, and the alignments; where a score is 0 the alignment is empty."""
 
     scores: NDArray[np.int64]
@@ -282,7 +282,7 @@ class PairTracer:
         self._positive_pairs = find_positives(scheme.matrix)
         self._thread = threading.local()
 
-    def __call__(self, queries: Sequence[bytes], targets: Sequence[bytes]) -> Traced:
+    def __call__(self, queries: Sequence[bytes], targets: Sequence[bytes]) -> TracedPairs:
         """Return the best alignment of each query with its target.
 
         Parameters
@@ -309,14 +309,14 @@ class PairTracer:
         order[left] = len(queries) + np.arange(len(left))
         return traced._replace(tracebacks=Tracebacks.concatenate(parts).take(order))
 
-    def _trace(self, queries: Sequence[bytes], targets: Sequence[bytes]) -> Traced:
+    def _trace(self, queries: Sequence[bytes], targets: Sequence[bytes]) -> TracedPairs:
         """Return the alignments; the scores of pairs that are left to `Tracer` are -1."""
         count, width = len(queries), self._width
         scores = np.full(count, -1, np.int64)
         columns = np.zeros((len(COLUMNS), count), np.int64)
         run_starts = np.zeros(count + 1, np.int64)
         if width is None or not count:
-            return Traced(scores, Tracebacks(columns, run_starts, np.empty(0, np.uint32)))
+            return TracedPairs(scores, Tracebacks(columns, run_starts, np.empty(0, np.uint32)))
         lengths = np.array([[*map(len, queries)], [*map(len, targets)]], np.int64)
         starts = np.zeros((2, count + 1), np.int64)
         np.cumsum(lengths, axis=1, out=starts[:, 1:])
@@ -341,4 +341,4 @@ class PairTracer:
             runs,
             run_starts,
         )
-        return Traced(scores, Tracebacks(columns, run_starts, runs[:filled].copy()))
+        return TracedPairs(scores, Tracebacks(columns, run_starts, runs[:filled].copy()))

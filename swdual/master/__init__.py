@@ -33,6 +33,8 @@
     What each worker did and when; what its rates are.
 ``iteration``
     Searches in rounds, with profiles of the hits.
+``remaining``
+    What is left of a search, in predicted seconds.
 ``pair``
-    The alignment of one pair.
+    The alignments of single pairs, one or many.
 """

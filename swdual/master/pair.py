@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
 import numpy as np
 
 from swdual.alignment.alignment import Alignment
-from swdual.alignment.pairwise import PairTracer, Traced
+from swdual.alignment.pairwise import PairTracer, TracedPairs
 from swdual.alignment.tracebacks import Tracebacks
 from swdual.database.database import Database
 from swdual.database.source import log_type
@@ -218,7 +218,7 @@ def _align_all(
     pairs: Iterable[Any],
     options: SearchOptions,
     scheme: Mapping[str, Any],
-    show: Callable[[_Aligner, _Chunk, list[Traced]], Iterator[Shown]],
+    show: Callable[[_Aligner, _Chunk, list[TracedPairs]], Iterator[Shown]],
 ) -> Iterator[Shown]:
     """Yield what is shown of pairs: threads align while this one reads and yields."""
     taken: Iterator[tuple[Any, Any]] = itertools.starmap(_take_pair, enumerate(pairs, start=1))
@@ -237,7 +237,7 @@ def _align_all(
         for chunk in chunks:
             yield from show(aligner, chunk, aligner.trace(chunk.pairs))
         return
-    running: deque[tuple[_Chunk, Future[list[Traced]]]] = deque()
+    running: deque[tuple[_Chunk, Future[list[TracedPairs]]]] = deque()
     with ThreadPoolExecutor(threads) as pool:
         try:
             for chunk in chunks:
@@ -385,7 +385,7 @@ class _Aligner:
             raise InputError(f"the {role} is {len(found)} sequences, but a pair has one each")
         return replace(found[0], title=name) if found[0].title == f"{name}_1" else found[0]
 
-    def trace(self, pairs: list[_Pair]) -> list[Traced]:
+    def trace(self, pairs: list[_Pair]) -> list[TracedPairs]:
         """Return the best alignments of the queries with the targets, for each frame."""
         targets = [pair.target.codes for pair in pairs]
         return [
@@ -397,7 +397,7 @@ class _Aligner:
         """Yield the alignments of pairs."""
         return self.show(_Chunk(0, pairs), self.trace(pairs))
 
-    def show(self, chunk: _Chunk, traced: list[Traced]) -> Iterator[Alignment]:
+    def show(self, chunk: _Chunk, traced: list[TracedPairs]) -> Iterator[Alignment]:
         """Yield the alignments of a chunk."""
         for (query, target), best in zip(chunk.pairs, self._select(chunk, traced), strict=True):
             found = Alignment.of(
@@ -415,7 +415,7 @@ class _Aligner:
             yield found
 
     def make_results(
-        self, chunk: _Chunk, traced: list[Traced], options: SearchOptions
+        self, chunk: _Chunk, traced: list[TracedPairs], options: SearchOptions
     ) -> Iterator[QueryResult]:
         """Yield a result for each pair of a chunk."""
         params = choose_parameters(options, PLAIN, self._scheme, self._strand)
@@ -455,7 +455,7 @@ class _Aligner:
         found = statistics.evaluate(np.array([score]), len(query), np.array([len(target)]))
         return float(found.bits[0]), float(found.log_evalues[0])
 
-    def _select(self, chunk: _Chunk, traced: list[Traced]) -> Iterator[_Best]:
+    def _select(self, chunk: _Chunk, traced: list[TracedPairs]) -> Iterator[_Best]:
         """Yield the alignment of the best frame of each pair."""
         scores = np.array([each.scores for each in traced])
         for k, best in enumerate(scores.argmax(axis=0).tolist()):

@@ -38,7 +38,7 @@ class Work(NamedTuple):
     cells: int
 
 
-class Forecast:
+class RemainingTime:
     """Predicts how long a search goes on; one thread adds what is done, another may ask.
 
     Parameters

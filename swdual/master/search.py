@@ -18,7 +18,7 @@ from swdual.master.context import SearchContext
 from swdual.master.executor import Executor
 from swdual.master.memory import Memory, measure_held_bytes
 from swdual.master.pipeline import run_pipeline
-from swdual.master.remaining import Forecast
+from swdual.master.remaining import RemainingTime
 from swdual.master.threads import ThreadExecutor
 from swdual.master.worker import ScoringWorker
 from swdual.request.inputs import SearchInputs, read_inputs
@@ -234,9 +234,9 @@ class Search:
         shared = self.params.stats, residues, sequences
         return dict(zip(SHARED_FACTS, shared, strict=True))
 
-    def _forecast(self) -> Forecast:
+    def _remaining_time(self) -> RemainingTime:
         run, rules = self._context.run, self._context.rules
-        return Forecast(
+        return RemainingTime(
             self._inputs.cells,
             len(self.database),
             self.params,
@@ -252,8 +252,10 @@ class Search:
         try:
             with progress_bar("searching", "GCUPS", 1e9, shown=progress is True) as bar:
                 report = progress if callable(progress) else bar
-                self._counter = counter = _ProgressCounter(self.cells, report, self._forecast())
-                bar.ask(counter.forecast.estimate)
+                self._counter = counter = _ProgressCounter(
+                    self.cells, report, self._remaining_time()
+                )
+                bar.ask(counter.remaining_time.estimate)
                 for result in run_pipeline(self.queries, self._context, self._executor, counter):
                     bar.tell(_HEADS, partial(_describe, result))
                     with bar.pause():
@@ -277,7 +279,7 @@ def _describe(result: QueryResult) -> tuple[str, ...]:
 
 
 class _ProgressCounter:
-    """Counts what a search has done: cells for whom the user reports them to, all for a forecast.
+    """Counts what a search has done: cells for the user, all for the time that is left.
 
     Parameters
     ----------
@@ -285,30 +287,30 @@ class _ProgressCounter:
         The cells of the search.
     report
         Called with the cells that are done, and all.
-    forecast
+    remaining_time
         Predicts how long the search goes on.
     """
 
-    def __init__(self, total: int, report: Progress, forecast: Forecast) -> None:
+    def __init__(self, total: int, report: Progress, remaining_time: RemainingTime) -> None:
         self._total = total
         self._report = report
         self._done = 0
-        self.forecast = forecast
+        self.remaining_time = remaining_time
         self.skipped = 0
-        self.add_scored_query = forecast.add_scored_query
-        self.add_aligned = forecast.add_aligned
-        self.add_aligning = forecast.add_aligning
+        self.add_scored_query = remaining_time.add_scored_query
+        self.add_aligned = remaining_time.add_aligned
+        self.add_aligning = remaining_time.add_aligning
 
     def skip(self, cells: int) -> None:
         """Add cells that a resumed search has done before."""
         self.skipped += cells
-        self.forecast.skip(cells)
+        self.remaining_time.skip(cells)
         if cells:
             self._tell(cells)
 
     def add(self, cells: int) -> None:
         """Add cells that were computed now."""
-        self.forecast.add_cells(cells)
+        self.remaining_time.add_cells(cells)
         self._tell(cells)
 
     def _tell(self, cells: int) -> None:

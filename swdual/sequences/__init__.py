@@ -6,8 +6,8 @@
     Text as pieces of whole records; whether they hold proteins or nucleotides.
 ``fasta``, ``_parse``, ``validation``
     Records of FASTA and FASTQ files; the kernel that reads them; their errors.
-``records``, ``objects``
-    Sequences from the objects that users have; those of other libraries.
+``records``, ``objects``, ``pair_table``
+    Sequences from the objects that users have; those of other libraries; pairs in a table.
 ``sequence``, ``location``
     One sequence, and batches of them; a part of one, as users name it.
 ``genetic_codes``, ``translation``, ``frames``

@@ -21,7 +21,7 @@ import swdual
 from swdual.io import progress
 from swdual.io.progress import Bar, Reading, Remaining, layout
 from swdual.master.compilation import COMMON, COMPOSITION, PLAIN
-from swdual.master.remaining import Forecast
+from swdual.master.remaining import RemainingTime
 from swdual.runtime.compilation import COMPILING, compilation
 
 PATIENCE = 100
@@ -328,7 +328,7 @@ def test_what_was_done_before_is_no_part_of_the_speed(clock):
 def test_a_resumed_search_skips_what_its_journal_holds(tmp_path, monkeypatch):
     """The cells of finished tasks are told to the bar before new ones are."""
     skipped = []
-    monkeypatch.setattr(Forecast, "skip", lambda self, done: skipped.append(done))
+    monkeypatch.setattr(RemainingTime, "skip", lambda self, done: skipped.append(done))
     queries = {"first": "MKVLAWGGHERMKV", "second": "ACDEFGHIKLMNPQ"}
     options = {"journal": tmp_path / "journal", "threads": 1, "backend": "reference"}
     results = swdual.iter_search(queries, {"t": "MKVLAWGGHERMKV"}, **options)

@@ -10,7 +10,7 @@ import pytest
 import swdual
 from swdual.hits.query_result import QueryResult
 from swdual.io.progress import Bar
-from swdual.master.remaining import ADJUST_CELLS, Forecast, Work
+from swdual.master.remaining import ADJUST_CELLS, RemainingTime, Work
 from swdual.master.search import Search
 from swdual.request.options import SearchOptions
 
@@ -41,7 +41,7 @@ def play(params, lengths, candidates, *, threads=1, beside=False, cell=1e-10, al
     """
     cells = [length * TARGETS * LENGTH for length in lengths]
     clock = Clock()
-    forecast = Forecast(
+    forecast = RemainingTime(
         cells, TARGETS, params, aligns=True, aligners=threads, beside=beside, clock=clock
     )
     works = [Work(n, n * length * LENGTH) for n, length in zip(candidates, lengths, strict=True)]
@@ -111,7 +111,9 @@ def test_scores_beside_alignments_are_not_added_to_them(params):
     """Threads align beside a GPU: what takes longer counts."""
     clock = Clock()
     cells = [TARGETS * LENGTH * 400] * 10
-    forecast = Forecast(cells, TARGETS, params, aligns=True, aligners=4, beside=True, clock=clock)
+    forecast = RemainingTime(
+        cells, TARGETS, params, aligns=True, aligners=4, beside=True, clock=clock
+    )
     work = Work(100, 100 * 400 * LENGTH)
     for number in range(5):
         clock.now += 1.0
@@ -127,7 +129,7 @@ def test_what_was_done_before_counts_as_done_and_not_for_the_speed(params):
     """A resumed search begins with the part that its journal has."""
     clock = Clock()
     cells = [1000] * 10
-    forecast = Forecast(cells, 1, params, aligns=False, aligners=1, beside=False, clock=clock)
+    forecast = RemainingTime(cells, 1, params, aligns=False, aligners=1, beside=False, clock=clock)
     forecast.skip(5000)
     clock.now = 1.0
     assert math.isnan(forecast.estimate().seconds)
@@ -144,8 +146,8 @@ def test_a_search_tells_all_that_it_scores_and_aligns(monkeypatch, options, thre
     letters = [*"ARNDCQEGHILKMFPSTWYV"]
     texts = {f"t{k}": "".join(rng.choice(letters, 60)) for k in range(40)}
     kept, asked = [], []
-    make = Search._forecast
-    monkeypatch.setattr(Search, "_forecast", lambda run: kept.append(make(run)) or kept[-1])
+    make = Search._remaining_time
+    monkeypatch.setattr(Search, "_remaining_time", lambda run: kept.append(make(run)) or kept[-1])
     monkeypatch.setattr(Bar, "ask", lambda bar, estimate: asked.append(estimate))
     found = swdual.search(texts, texts, evalue=1e3, threads=threads, **options)
     assert all(isinstance(each, QueryResult) and len(each) for each in found)
