@@ -37,7 +37,7 @@ from swdual.sequences.matrices import LetterScores, SubstitutionMatrix
 from swdual.sequences.objects import plain_source
 from swdual.sequences.pair_table import read_pair_table
 from swdual.sequences.records import as_sequences
-from swdual.sequences.scoring import ScoringScheme
+from swdual.sequences.scoring import ScoringScheme, find_task
 from swdual.sequences.sequence import Sequence, batch_of
 from swdual.sequences.validation import OnInvalid
 from swdual.statistics.table import TableStatistics
@@ -371,9 +371,9 @@ class _Aligner:
             return source
         # The usual text takes a tenth of the time that `as_sequences` takes.
         title, letters = name, source
-        if type(source) is tuple and len(source) == 2 and type(source[0]) is str:
-            title, letters = source
-        if plain and type(letters) is str and letters.isascii() and letters.isalpha() and title:
+        if isinstance(source, tuple) and len(source) == 2 and type(source[0]) is str:
+            title, letters = source[0] or name, source[1]
+        if plain and type(letters) is str and letters.isascii() and letters.isalpha():
             codes = self.alphabet.encode(letters)
             if INVALID not in codes and title.isprintable():
                 return Sequence(title, codes, self.alphabet)
@@ -494,6 +494,13 @@ def _make_known_options(
 ) -> SearchOptions:
     if stats not in ("none", "table"):
         raise InputError(f"`stats` is {stats!r}, but it must be none or table")
+    if scheme.get("task") is not None:
+        task = find_task(scheme["task"])
+        if task.translates_queries or task.translates_targets:
+            raise InputError(
+                f"`task={scheme['task']!r}` translates nucleotides, but pairs are aligned as they "
+                "are written; use `search`"
+            )
     return SearchOptions(stats=stats, min_raw_score=0, threads=threads, dbtype=dbtype, **scheme)
 
 

@@ -126,6 +126,9 @@ def test_unknown_options_and_missing_parameters_are_told_at_once():
         swdual.align_pairs([], gap_opn=2)
     with pytest.raises(InputError, match=r"`stats` is 'fit'"):
         swdual.align("MKV", "MKV", stats="fit")
+    for task in ("blastx", "tblastn"):
+        with pytest.raises(InputError, match=rf"`task='{task}'` translates.*`search`"):
+            swdual.align("MKV", "MKV", task=task)
     with pytest.raises(StatisticsUnavailable, match="5/1"):
         swdual.align("MKVLAW", "MKVLAW", stats="table", gap_open=5)
     assert swdual.align("MKVLAW", "MKVLAW", gap_open=5).score == 33
