@@ -35,8 +35,6 @@ from swdual.version import __version__
 # written once and read a few times: with them a whole search takes 4 % longer.
 os.environ.setdefault("NUMPY_MADVISE_HUGEPAGE", "0")
 
-# Imports make 100,000 objects and no cycles to be freed: to look for some takes 30 ms of a start.
-gc.set_threshold(50_000)
 
 COMMANDS = (
     *(
