@@ -196,7 +196,7 @@ def read_pairs(
     if options.on_invalid == "skip":
         raise InputError("`on_invalid='skip'` would part the pairs; use 'replace'")
     if targets is None:
-        yield from read_pair_table(queries)
+        yield from read_pair_table(queries, options.on_invalid)
         return
     alphabet = find_alphabet(queries, targets, options)
     files = (read_sequences(x, alphabet, on_invalid=options.on_invalid) for x in (queries, targets))
@@ -377,8 +377,8 @@ class _Aligner:
             codes = self.alphabet.encode(letters)
             if INVALID not in codes and title.isprintable():
                 return Sequence(title, codes, self.alphabet)
-        in_list = plain and isinstance(source, (str, tuple))
-        given = [source] if in_list else source
+        # In a list, text is never the name of a file.
+        given = [(name, source)] if plain and isinstance(source, str) else source
         found = [*as_sequences(given, self.alphabet, on_invalid=on_invalid, unnamed=name)]
         if len(found) != 1:
             role = name.partition("_")[0]

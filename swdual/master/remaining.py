@@ -27,6 +27,9 @@ relatives and biased compositions besides chance.
 ALIGNED_CELL = 5.0
 """Seconds of a cell that is aligned relative to one that is scored, until the first are known."""
 
+MIN_SECONDS = 1.0
+"""The first seconds tell too little: the time left is unknown meanwhile."""
+
 ALMOST_ALL = 0.99
 """The largest part that is shown before the end."""
 
@@ -155,4 +158,4 @@ class RemainingTime:
         before = self._skipped / self._total if self._total else 0.0
         part = before + (1 - before) * elapsed / (elapsed + left)
         self._shown = max(self._shown, min(part, ALMOST_ALL))
-        return Remaining(self._shown, left, before)
+        return Remaining(self._shown, left if elapsed >= MIN_SECONDS else math.nan, before)

@@ -112,7 +112,8 @@ def test_pairs_are_written_in_any_format(run, here, format_):
         ("MKV\n", ["pairs.tsv:1: ", "1 column"]),
         ("MKV\tMKV\na\tMKV\tMKV\n", ["pairs.tsv:2: ", "3 columns"]),
         ("MKV\t\n", ["pairs.tsv:1: ", "the target has no letters"]),
-        ("MKV\tMK1\n", ["'1'"]),
+        ("MKV\tMKV\n\nMKV\tMK1\n", ["pairs.tsv:3: ", "'1' at position 3", "--on-invalid replace"]),
+        ("a\tACGT1\tb\tACGT\n", ["pairs.tsv:1: ", "the query has '1' at position 5"]),
     ],
 )
 def test_a_table_that_has_no_pairs_is_refused(refuses, here, text, words):

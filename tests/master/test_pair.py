@@ -108,7 +108,7 @@ def test_sequences_may_be_of_any_kind_and_keep_their_names():
         (7, r"pair 2 is int"),
         (("MKV",), r"pair 2 has 1 items"),
         (("MKV", None), r"pair 2 has no target \(None\)"),
-        (("MKV", "MK1"), r"'target_2.*'1' at position 3"),
+        (("MKV", "MK1"), r"'target_2'.*'1' at position 3"),
         (("MKV", ""), "empty"),
         (("MKV", {"a": "MKV", "b": "MKV"}), "item 2 of the sequences is a dict"),
     ],

@@ -1,4 +1,4 @@
-"""The forecast of what is left: by a clock that the tests turn, against searches that are known."""
+"""What is left is predicted: by a clock that the tests turn, against searches that are known."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Clock:
         return self.now
 
 
-def play(params, lengths, candidates, *, threads=1, beside=False, cell=1e-10, aligned=4e-10):
+def play(params, lengths, candidates, *, threads=1, beside=False, cell=1e-8, aligned=4e-8):
     """Play a search; return times, true and predicted seconds left, and the parts that are shown.
 
     Scores take `cell` seconds a cell, alignments `aligned`. Where others score meanwhile,
@@ -41,7 +41,7 @@ def play(params, lengths, candidates, *, threads=1, beside=False, cell=1e-10, al
     """
     cells = [length * TARGETS * LENGTH for length in lengths]
     clock = Clock()
-    forecast = RemainingTime(
+    remaining = RemainingTime(
         cells, TARGETS, params, aligns=True, aligners=threads, beside=beside, clock=clock
     )
     works = [Work(n, n * length * LENGTH) for n, length in zip(candidates, lengths, strict=True)]
@@ -50,17 +50,17 @@ def play(params, lengths, candidates, *, threads=1, beside=False, cell=1e-10, al
         seconds = size * cell / (1 if beside else threads)
         for _ in range(4):
             clock.now += seconds / 4
-            forecast.add_cells(size // 4)
-            steps.append((clock.now, forecast.estimate()))
-        forecast.add_scored_query(number, work)
+            remaining.add_cells(size // 4)
+            steps.append((clock.now, remaining.estimate()))
+        remaining.add_scored_query(number, work)
         spent = (work.cells + ADJUST_CELLS * work.targets) * aligned
         if beside:
             free = max(free, clock.now) + spent / threads
         else:
             clock.now += spent / threads
-        forecast.add_aligning(spent)
-        forecast.add_aligned(work)
-        steps.append((clock.now, forecast.estimate()))
+        remaining.add_aligning(spent)
+        remaining.add_aligned(work)
+        steps.append((clock.now, remaining.estimate()))
     end = max(clock.now, free)
     return [(now / end, end - now, told) for now, told in steps], end
 
@@ -111,31 +111,44 @@ def test_scores_beside_alignments_are_not_added_to_them(params):
     """Threads align beside a GPU: what takes longer counts."""
     clock = Clock()
     cells = [TARGETS * LENGTH * 400] * 10
-    forecast = RemainingTime(
+    remaining = RemainingTime(
         cells, TARGETS, params, aligns=True, aligners=4, beside=True, clock=clock
     )
     work = Work(100, 100 * 400 * LENGTH)
     for number in range(5):
         clock.now += 1.0
-        forecast.add_cells(cells[number])
-        forecast.add_scored_query(number, work)
-        forecast.add_aligning(2.0)
-        forecast.add_aligned(work)
-    assert forecast.estimate().seconds == pytest.approx(5.0)
-    assert forecast.estimate().fraction == pytest.approx(0.5)
+        remaining.add_cells(cells[number])
+        remaining.add_scored_query(number, work)
+        remaining.add_aligning(2.0)
+        remaining.add_aligned(work)
+    assert remaining.estimate().seconds == pytest.approx(5.0)
+    assert remaining.estimate().fraction == pytest.approx(0.5)
 
 
 def test_what_was_done_before_counts_as_done_and_not_for_the_speed(params):
     """A resumed search begins with the part that its journal has."""
     clock = Clock()
     cells = [1000] * 10
-    forecast = RemainingTime(cells, 1, params, aligns=False, aligners=1, beside=False, clock=clock)
-    forecast.skip(5000)
+    remaining = RemainingTime(cells, 1, params, aligns=False, aligners=1, beside=False, clock=clock)
+    remaining.skip(5000)
     clock.now = 1.0
-    assert math.isnan(forecast.estimate().seconds)
-    forecast.add_cells(1000)
-    told = forecast.estimate()
+    assert math.isnan(remaining.estimate().seconds)
+    remaining.add_cells(1000)
+    told = remaining.estimate()
     assert (told.seconds, told.fraction, told.before) == pytest.approx((4.0, 0.6, 0.5))
+
+
+def test_the_first_second_tells_the_part_but_no_time(params):
+    """So few cells say little of the whole search."""
+    clock = Clock()
+    remaining = RemainingTime(
+        [1000] * 10, 1, params, aligns=False, aligners=1, beside=False, clock=clock
+    )
+    clock.now = 0.5
+    remaining.add_cells(1000)
+    told = remaining.estimate()
+    assert told.fraction == pytest.approx(0.1)
+    assert math.isnan(told.seconds)
 
 
 @pytest.mark.parametrize("options", [{}, {"comp_based_stats": 0}, {"max_hsps": 3}])
@@ -151,9 +164,8 @@ def test_a_search_tells_all_that_it_scores_and_aligns(monkeypatch, options, thre
     monkeypatch.setattr(Bar, "ask", lambda bar, estimate: asked.append(estimate))
     found = swdual.search(texts, texts, evalue=1e3, threads=threads, **options)
     assert all(isinstance(each, QueryResult) and len(each) for each in found)
-    (forecast,) = kept
-    assert forecast._unscored == forecast._unscored_cells == 0
-    assert forecast._aligned == forecast._work > 0
-    assert forecast._aligning_seconds > 0
-    told = asked[0]()
-    assert told.seconds == pytest.approx(0, abs=1e-9)
+    (remaining,) = kept
+    assert remaining._unscored == remaining._unscored_cells == 0
+    assert remaining._aligned == remaining._work > 0
+    assert remaining._aligning_seconds > 0
+    assert asked[0]().fraction == 0.99
