@@ -1,9 +1,9 @@
 """What campaigns of simulations share: traces, rows that are kept as they come, plots.
 
-A campaign is a list of tasks, each of which gives one row of a table. Rows are appended to a file
-as they are found, so that a campaign that was stopped goes on where it was. When it is done they
-are sorted and compressed: the file is the same however often the campaign was stopped and whoever
-found which row.
+A campaign is a list of tasks, each of which gives one row of a table. Only rows that are asked for
+are made. They are appended to a file as they are found, so that a campaign that was stopped goes on
+where it was. When all are there they are sorted and compressed: the file is the same however often
+the campaign was stopped and whoever found which row.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from swdual.io.progress import progress_bar
 from swdual.scheduling.workload.repair import rules
 from swdual.scheduling.workload.swf import read_swf
 from swdual.scheduling.workload.workload import Workload
+from swdual.text.messages import format_rough_duration
 
 Row = dict[str, Any]
 
@@ -40,16 +41,36 @@ DIGITS = 7
 
 TRACES = Path(__file__).resolve().parents[2] / ".." / "shared" / "traces"
 
+ARCHIVE = "https://www.cs.huji.ac.il/labs/parallel/workload"
+"""The Parallel Workloads Archive: each log has a folder there, with its files."""
+
+FOLDERS = {
+    "CEA-Curie-2011-2.1-cln": "l_cea_curie",
+    "CTC-SP2-1996-3.1-cln": "l_ctc_sp2",
+    "HPC2N-2002-2.1-cln": "l_hpc2n",
+    "KTH-SP2-1996-2.1-cln": "l_kth_sp2",
+    "LLNL-Thunder-2007-1.1-cln": "l_llnl_thunder",
+    "METACENTRUM-2009-2": "l_metacentrum",
+    "RICC-2010-2": "l_ricc",
+    "SDSC-BLUE-2000-4.1-cln": "l_sdsc_blue",
+    "SDSC-BLUE-2000-4.2-cln": "l_sdsc_blue",
+    "SDSC-SP2-1998-4.2-cln": "l_sdsc_sp2",
+}
+"""The folder of each trace in the archive."""
+
 FILES = {
     "curie": "CEA-Curie-2011-2.1-cln",
     "hpc2n": "HPC2N-2002-2.1-cln",
-    "kth-sp2": "KTH-SP2-1996-2.1-cln-thesis",
+    "kth-sp2": "KTH-SP2-1996-2.1-cln",
     "llnl-thunder": "LLNL-Thunder-2007-1.1-cln",
     "metacentrum": "METACENTRUM-2009-2",
     "ricc": "RICC-2010-2",
     "sdsc-blue": "SDSC-BLUE-2000-4.1-cln",
 }
-"""The traces of the thesis, in the very files that its author used."""
+"""The traces of the thesis."""
+
+REPAIRS = {"kth-sp2": ("overrun=drop",)}
+"""The thesis's author had KTH's without the jobs that ran longer than they requested."""
 
 
 @cache
@@ -76,53 +97,120 @@ def trace(
         What jobs without a request do: request their "run_time", or "drop" out.
     """
     path = folder / f"{FILES[name]}.swf.gz"
-    changes = [f"processors={field}", f"requested_time={requested_time}"]
+    changes = [f"processors={field}", f"requested_time={requested_time}", *REPAIRS.get(name, ())]
     return read_swf(path, rules("thesis", changes), processors)
 
 
-def collect(
-    tasks: Sequence[Row], work: Callable[[Row], Row], path: Path | None, processes: int
-) -> list[Row]:
-    """Return the row of each task: what it is, and what the work on it gives.
+Work = Callable[[Row], Row]
+"""Returns what a task gives, in columns of other names than the task's."""
+
+
+class Rows:
+    """The rows of a campaign. Those that are asked for are made, unless they are there.
 
     Parameters
     ----------
     tasks
-        What to do: columns that identify a row, the same ones in each task.
+        What can be done: columns that identify a row, the same ones in each task.
     work
-        Returns the other columns; a function that processes can find.
+        Returns the other columns of a row; a function that processes can find.
     path
         A compressed CSV file. Rows that it has already are not made again; those of other tasks
         stay there. A file beside it that is not compressed has the rows of an unfinished campaign.
     processes
         How many work side by side.
+    seconds
+        What a task takes one core, roughly.
     """
-    key = list(tasks[0])
-    part = None if path is None else path.with_suffix("")
-    known = [*read(path), *read(part)]
-    if known and list(known[0])[: len(key)] != key:
-        raise click.ClickException(f"{path} has rows of another kind; move it away")
-    rows = {_identity(row, key): row for row in known}
-    missing = [task for task in tasks if _identity(task, key) not in rows]
-    with (
-        _appending(part, rows.values()) as append,
-        progress_bar("simulating", "schedules/s", 1, shown=True) as show,
-    ):
-        for done, row in enumerate(_made(missing, work, processes), 1):
-            rows[_identity(row, key)] = row
-            append(row)
-            show(done, len(missing))
-    if path is not None and part is not None:
-        write(path, [rows[identity] for identity in sorted(rows)])
-        part.unlink()
-    return [rows[_identity(task, key)] for task in tasks]
+
+    def __init__(
+        self,
+        tasks: Sequence[Row],
+        work: Work,
+        path: Path | None = None,
+        processes: int = 1,
+        seconds: Callable[[Row], float] = lambda task: 0.0,
+    ) -> None:
+        self.tasks = tasks
+        self._work, self._path, self._processes, self._seconds = work, path, processes, seconds
+        self._key = list(tasks[0])
+        self._part = None if path is None else path.with_suffix("")
+        known = [*read(path), *read(self._part)]
+        if known and list(known[0])[: len(self._key)] != self._key:
+            raise click.ClickException(f"{path} has rows of another kind; move it away")
+        self._rows = {self._identity(row): row for row in known}
+
+    def where(self, **values: Any) -> list[Row]:
+        """Return the rows whose tasks have these values."""
+        return self.of(self.tasks_where(**values))
+
+    def tasks_where(self, **values: Any) -> list[Row]:
+        """Return the tasks that have these values."""
+        return [task for task in self.tasks if all(task[k] == v for k, v in values.items())]
+
+    def distinct(self, name: str, **values: Any) -> list[Any]:
+        """Return the different values of a column, of the tasks that have these other values."""
+        return [*dict.fromkeys(task[name] for task in self.tasks_where(**values))]
+
+    def of(self, tasks: Sequence[Row]) -> list[Row]:
+        """Return the row of each task."""
+        missing = [task for task in tasks if self._identity(task) not in self._rows]
+        if missing:
+            self._make(missing)
+        return [self._rows[self._identity(task)] for task in tasks]
+
+    def complete(self) -> None:
+        """Make all rows, and compress the file."""
+        self.of(self.tasks)
+        if self._path is not None and self._part is not None:
+            write(self._path, [self._rows[identity] for identity in sorted(self._rows)])
+            self._part.unlink(missing_ok=True)
+
+    def _make(self, missing: Sequence[Row]) -> None:
+        took = sum(map(self._seconds, missing)) / min(self._processes, len(missing))
+        if took >= MIN_TOLD_SECONDS:
+            click.echo(
+                f"{len(missing):,} rows are to be made: {format_rough_duration(took)} with "
+                f"{self._processes} processes"
+            )
+        with (
+            _appending(self._part, self._rows.values()) as append,
+            progress_bar("simulating", "rows/s", 1, shown=True) as show,
+        ):
+            for done, row in enumerate(_made(missing, self._work, self._processes), 1):
+                self._rows[self._identity(row)] = row
+                append(row)
+                show(done, len(missing))
+
+    def _identity(self, row: Row) -> tuple[Any, ...]:
+        return tuple(row[name] for name in self._key)
 
 
-def _identity(row: Row, key: Iterable[str]) -> tuple[Any, ...]:
-    return tuple(row[name] for name in key)
+class KeptRows(Rows):
+    """Rows that were made before.
+
+    Parameters
+    ----------
+    rows
+        All of them.
+    """
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.tasks = rows
+
+    def of(self, tasks: Sequence[Row]) -> list[Row]:
+        """Return the tasks, which are rows."""
+        return list(tasks)
+
+    def complete(self) -> None:
+        """Do nothing: all are there."""
 
 
-def _made(tasks: Sequence[Row], work: Callable[[Row], Row], processes: int) -> Iterator[Row]:
+MIN_TOLD_SECONDS = 5.0
+"""What takes less is not announced."""
+
+
+def _made(tasks: Sequence[Row], work: Work, processes: int) -> Iterator[Row]:
     """Yield rows as they are found."""
     if processes == 1 or len(tasks) < 2:
         for task in tasks:
@@ -245,13 +333,22 @@ class Run(NamedTuple):
         self,
         name: str,
         tasks: Callable[[], Sequence[Row]],
-        work: Callable[[Row], Row],
-    ) -> list[Row]:
-        """Return the rows of tasks, or the kept ones of that name."""
+        work: Work,
+        seconds: Callable[[Row], float] = lambda task: 0.0,
+    ) -> Rows:
+        """Return the rows of tasks, or the kept ones of that name.
+
+        Parameters
+        ----------
+        name
+            Of the table.
+        tasks, work, seconds
+            As of `Rows`; nothing is asked for the tasks of kept rows.
+        """
         if self.kept is not None:
-            return read(self.kept / f"{name}_rows.csv.gz")
+            return KeptRows(read(self.kept / f"{name}_rows.csv.gz"))
         path = None if self.folder is None else self.folder / f"{name}_rows.csv.gz"
-        return collect(tasks(), work, path, self.jobs)
+        return Rows(tasks(), work, path, self.jobs, seconds)
 
 
 def newest(name: str) -> Path:
@@ -279,14 +376,16 @@ def density(values: NDArray[np.float64], points: NDArray[np.float64]) -> NDArray
 def check_traces(
     folder: Path, names: Iterable[str], files: Mapping[str, str] = MappingProxyType(FILES)
 ) -> None:
-    """Complain if a trace is missing; it is named as in `files`."""
+    """Complain if a trace is missing, and tell where it is to be had; `files` has its file."""
     for name in names:
-        if not (folder / f"{files[name]}.swf.gz").exists():
+        file = files[name]
+        if not (folder / f"{file}.swf.gz").exists():
             raise click.ClickException(
-                f"{folder} has no {files[name]}.swf.gz; name the folder of the traces by --traces"
+                f"{folder} has no {file}.swf.gz, the trace {name}; it is at {address(file)}. Put it "
+                "into a folder, and name that by --traces"
             )
 
 
-def options(values: Mapping[str, Any]) -> str:
-    """Return what a campaign was run with, in a line."""
-    return ", ".join(f"{key} {value}" for key, value in values.items())
+def address(file: str) -> str:
+    """Return where the Parallel Workloads Archive has a trace."""
+    return f"{ARCHIVE}/{FOLDERS[file]}/{file}.swf.gz"

@@ -1,6 +1,6 @@
-"""The command of a campaign: its options, and the page of all papers, which it brings up to date.
+"""The command of a campaign: its options, and the pages of the papers, which it brings up to date.
 
-`--judge` makes verdicts, plots and page of the rows that are kept, without a simulation.
+`--judge` makes verdicts, plots and pages of the rows that are kept, without a simulation.
 """
 
 from __future__ import annotations
@@ -17,32 +17,44 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.append(str(Path(__file__).resolve().parent))
 from _campaign import TRACES, Run, newest
 from _report import RESULTS
-from page import write_page
+from _study import Study, conclude, conclude_part
+from page import write_pages
 
 from swdual.version import __version__
 
 
-def campaign(name: str) -> Callable[[Callable[..., None]], click.Command]:
+def campaign(name: str) -> Callable[[Callable[..., Study]], click.Command]:
     """Return the decorator of a campaign's function, which gets a `Run` and its own options."""
 
-    def decorate(function: Callable[..., None]) -> click.Command:
+    def decorate(function: Callable[..., Study]) -> click.Command:
         def main(
             jobs: int, traces: Path, quick: bool, keep: bool, judge: bool, out: Path | None,
-            **chosen: Any,
+            numbers: tuple[int, ...], figures: tuple[str, ...], **chosen: Any,
         ) -> None:  # fmt: skip
             kept = newest(name) if judge else None
-            folder = out or (kept if judge else RESULTS / __version__ / "papers" if keep else None)
+            part = bool(numbers or figures)
+            whole = kept if judge else RESULTS / __version__ / "papers" if keep else None
+            folder = out or (None if part else whole)
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True)
-            function(Run(folder, kept, jobs, traces, quick), **chosen)
+            run = Run(folder, kept, jobs, traces, quick)
+            study = function(run, **chosen)
+            if part:
+                conclude_part(name, study, run, numbers, figures)
+                return
+            conclude(name, study, run)
             if out is None and (keep or judge):
-                write_page()
+                write_pages()
 
         main.__doc__ = function.__doc__
         main.__dict__.update(function.__dict__)  # the options that were put before it
         for option in (
             click.option("--out", type=click.Path(path_type=Path),
                          help="Write, and continue, this folder."),
+            click.option("--claim", "numbers", type=int, multiple=True, metavar="NUMBER",
+                         help="Only this sentence of the page; may be repeated."),
+            click.option("--figure", "figures", multiple=True, metavar="NUMBER",
+                         help="Only this figure of the paper, or 'table 2'; may be repeated."),
             click.option("--judge", is_flag=True, help="Judge the kept rows, simulate nothing."),
             click.option("--keep", is_flag=True, help="Write, and continue, bench/results."),
             click.option("--quick", is_flag=True, help="A few small instances."),

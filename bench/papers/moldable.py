@@ -83,6 +83,20 @@ PRINTED = {
 }
 """Combined average turnaround at middle load that the text of section 6.3 gives, in seconds."""
 
+Reading = tuple[str, str, str]
+"""Renewal, budget and surplus: options of HRF."""
+
+USUAL: Reading = ("instant", "total", "no")
+FIRST_FREE: Reading = ("instant", "extra", "no")
+LETTER: Reading = ("instant", "extra", "yes")
+OTHER_READINGS = {
+    "the first processors of jobs do not count": FIRST_FREE,
+    "the whole budget is handed out": ("instant", "total", "yes"),
+    "algorithm 1 by the letter": LETTER,
+    "new sizes after each start": ("start", "total", "no"),
+}
+"""By the letter the first processors do not count, and the whole budget is handed out."""
+
 COLOURS = (PALETTE[0], PALETTE[3])
 
 QUICK = {"workloads": 2, "size": 25}
@@ -103,7 +117,7 @@ def work(task: Row) -> Row:
     else:
         chosen: dict[str, Any] = {"backfilling": backfilling}
         if scheme == "hrf":
-            names = ("alpha", "threshold", "renewal", "budget")
+            names = ("alpha", "threshold", "renewal", "budget", "surplus")
             chosen |= {name: task[name] for name in names}
         if scheme == "adaptive":
             chosen |= {"adaptive": "yes"}
@@ -118,13 +132,13 @@ def work(task: Row) -> Row:
 
 def tasks_of(about: Row, workloads: int) -> list[Row]:
     """Return all schedules: the parameters of other policies than HRF are 0."""
-    grid = [(a, t, "instant", "total") for a in ALPHAS for t in COMBINED]
-    grid += [(1.0, t, "instant", "total") for t in THRESHOLDS[:3]]
-    grid += [(a, 0.9, "start", "total") for a in ALPHAS]
-    grid += [(a, 0.9, "instant", "extra") for a in ALPHAS]
-    grid += [(1.0, t, "instant", "extra") for t in THRESHOLDS if t != 0.9]
+    grid = [(a, t, *USUAL) for a in ALPHAS for t in COMBINED]
+    grid += [(1.0, t, *USUAL) for t in THRESHOLDS[:3]]
+    for reading in OTHER_READINGS.values():
+        grid += [(a, 0.9, *reading) for a in ALPHAS]
+    grid += [(1.0, t, *FIRST_FREE) for t in THRESHOLDS if t != 0.9]
     kinds = [("hrf", *point) for point in grid]
-    kinds += [(scheme, 0.0, 0.0, "none", "none") for scheme in (*RIVALS, *OURS)]
+    kinds += [(scheme, 0.0, 0.0, "none", "none", "none") for scheme in (*RIVALS, *OURS)]
     return [
         {
             **about,
@@ -136,10 +150,11 @@ def tasks_of(about: Row, workloads: int) -> list[Row]:
             "threshold": threshold,
             "renewal": renewal,
             "budget": budget,
+            "surplus": surplus,
         }
         for load in GAPS
         for number in range(workloads)
-        for scheme, alpha, threshold, renewal, budget in kinds
+        for scheme, alpha, threshold, renewal, budget, surplus in kinds
         for backfilling in BACKFILLING
     ]
 
@@ -225,11 +240,6 @@ def _error(values: NDArray[np.float64]) -> float:
 Table = tuple[list[Claim], list[Claim]]
 """The claims of the paper, and what is beyond it."""
 
-USUAL = ("instant", "total")
-OTHER_READINGS = {
-    "the first processors of jobs do not count, as algorithm 1 is printed": ("instant", "extra"),
-    "new sizes after each start": ("start", "total"),
-}
 
 OF_ONE = {CONTRADICTED: "the paper's one workload may have been so, but the mean of ours is not"}
 

@@ -21,28 +21,34 @@ request that request their run time; reservations that stay, as nearly all did i
 program, whose test of what can start now looks at the first slice of time only; and requests equal
 to run times (section 5.7.3), by which no placement can change a run time. Curie and RICC have none.
 
-The thesis gives these results as bars, without numbers. Two sums are similar here if they differ
-by less than 2 %.
+Windows overlap, so that intervals are by blocks of calendar time, of two windows' length each. The
+lowest processors of a block of the platform's tree, as the program of the thesis's author takes
+them, are beyond the paper, whose algorithm 5 takes the clusters with most free processors.
+
+The thesis gives these results as bars, without numbers.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from functools import cache, partial
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 
 # This folder comes last: it has a file that is called like the package.
 sys.path.sort(key=lambda folder: Path(folder).resolve() == Path(__file__).resolve().parent)
 sys.path.append(str(Path(__file__).resolve().parent))
-from _campaign import Row, Run, check_traces, column, draw, trace
+from _campaign import Row, Rows, Run, check_traces, column, trace
 from _command import campaign
+from _study import Drawing, Study
 from _verdicts import (
     CONTRADICTED,
+    SIMILAR,
     UNDECIDED,
     Claim,
     Estimate,
@@ -51,12 +57,14 @@ from _verdicts import (
     as_change,
     as_percent,
     claim,
+    considerably,
     estimate,
     every,
     judge,
     ratio_of_means,
-    report,
     share,
+    similar,
+    slightly,
 )
 
 from swdual.planning.gantt import PALETTE
@@ -64,8 +72,7 @@ from swdual.scheduling import penalty
 from swdual.scheduling.engine import simulate
 from swdual.scheduling.metrics import METRICS
 from swdual.scheduling.platform import PLATFORMS, Platform
-from swdual.scheduling.workload.sample import WEEK, windows
-from swdual.scheduling.workload.workload import Workload
+from swdual.scheduling.workload.sample import WEEK, Window, draw_windows
 
 WEEKS = {"kth-sp2": 1, "sdsc-blue": 1, "hpc2n": 1, "llnl-thunder": 1, "curie": 3, "ricc": 2}
 """Those of table 5.2; what is soon done comes first."""
@@ -74,6 +81,9 @@ BASIC = "basic"
 BEST_EFFORT = ("best_effort_contiguous", "best_effort_local", "best_effort_platform_level")
 FORCED = ("contiguous", "local", "platform_level")
 VARIANTS = (BASIC, *BEST_EFFORT, *FORCED)
+LOWEST = ("best_effort_platform_level_lowest", "platform_level_lowest")
+"""The lowest processors of a block, as the program of the thesis's author takes them; algorithm 5
+takes its fullest clusters."""
 
 FIGURES = {
     "sum_turnaround_time": "5.8",
@@ -101,10 +111,14 @@ READINGS: dict[str, Row] = {
 }
 """The first one is judged."""
 
-SLOW = ("curie", "ricc")
-"""Platforms with one seed and no other reading: a window takes 22 s on Curie, 60 s on RICC."""
+SECONDS = {"kth-sp2": 0.4, "sdsc-blue": 1, "hpc2n": 0.8, "llnl-thunder": 1, "curie": 22, "ricc": 60}
+"""What a window takes a core (Zen 3)."""
 
-SIMILAR = 0.02
+SLOW = ("curie", "ricc")
+"""Platforms with one seed and no other reading."""
+
+BLOCK = 2
+"""Windows in a block of the bootstrap."""
 
 QUICK: dict[str, Any] = {"instances": 2, "period": WEEK / 14, "platforms": ("kth-sp2", "hpc2n")}
 
@@ -112,14 +126,16 @@ QUICK: dict[str, Any] = {"instances": 2, "period": WEEK / 14, "platforms": ("kth
 @cache
 def instances(
     folder: Path, name: str, reading: str, seed: int, count: int, period: float
-) -> list[Workload]:
+) -> list[Window]:
     """Return the windows of a platform's trace that a seed draws."""
     about = READINGS[reading]
     missing = "drop" if about["requests"] == "drop" else "run_time"
     whole = trace(folder, name, "allocated", PLATFORMS[name][-1], missing)
-    found = windows(whole, WEEKS[name], count, seed=seed, period=period, aligned=about["aligned"])
+    found = draw_windows(
+        whole, WEEKS[name], count, seed=seed, period=period, aligned=about["aligned"]
+    )
     if about["requests"] == "clairvoyant":
-        return [window.clairvoyant() for window in found]
+        return [window._replace(jobs=window.jobs.clairvoyant()) for window in found]
     return found
 
 
@@ -142,10 +158,15 @@ def work(folder: Path, task: Row) -> Row:
     """Return what all variants make of a window, and how many jobs outlast their request anyway."""
     platform = Platform.named(task["platform"])
     drawn = (task["platform"], task["reading"], task["seed"], task["of"], task["period"])
-    workload = instances(folder, *drawn)[task["instance"]]
+    window = instances(folder, *drawn)[task["instance"]]
+    workload = window.jobs
     longer = int((workload.run_time > workload.requested_time).sum())
-    row: Row = {"jobs": len(workload), "killed_without_penalty": longer}
-    for variant in VARIANTS:
+    row: Row = {
+        "begin": float(window.start),
+        "jobs": len(workload),
+        "killed_without_penalty": longer,
+    }
+    for variant in (*VARIANTS, *LOWEST):
         schedule = simulate(
             workload,
             platform,
@@ -181,22 +202,83 @@ SHORT = {
 }
 """The thesis's names."""
 
-PAIRS: tuple[tuple[str, str, str, tuple[str, ...], str], ...] = (
-    ("5.9", "best_effort_platform_level", BASIC, ("curie", "llnl-thunder"),
-     "results are either similar (Currie, LLNL Thunder), marginally better (RICC) or very good for "
-     "Best Effort Platform"),
-    ("5.10", "platform_level", BASIC, ("curie", "llnl-thunder"),
-     "improvement on the flow metric for most of the platforms (HPC2N, KTH SP2, RICC and SDSC "
-     "Blue), while results are similar for the Currie and LLNL Thunder platform"),
-    ("5.11", "best_effort_platform_level", "best_effort_local",
-     ("curie", "hpc2n", "llnl-thunder"),
-     "results are similar for flow on the Currie, HPC2N and LLNL Thunder platforms, slightly "
-     "better for RICC and significantly better on the KTH SP2 and SDSC Blue platforms"),
-    ("5.12", "platform_level", "local", ("curie", "llnl-thunder"),
-     "on HPC2N, KTH SP2 and SDSC Blue results are considerably better for Forced Platform ..., on "
-     "RICC slightly better and for Currie and LLNL Thunder similar"),
+Size = Callable[[Estimate, str], Judgement]
+
+
+class Pair(NamedTuple):
+    """Clouds of points of two variants.
+
+    Parameters
+    ----------
+    figure
+        Its number.
+    variant, other
+        Those on the two axes: whose flows are to be less, and less than whose.
+    sizes
+        How much less, for each platform.
+    text
+        What the thesis says.
+    """
+
+    figure: str
+    variant: str
+    other: str
+    sizes: dict[str, Size]
+    text: str
+
+
+def less(ratio: Estimate, name: str) -> Judgement:
+    return judge(ratio, "below 0", high=1, form=as_change, name=name)
+
+
+PAIRS = (
+    Pair(
+        "5.9", "best_effort_platform_level", BASIC,
+        {
+            **dict.fromkeys(("curie", "llnl-thunder"), similar),
+            "ricc": slightly,
+            **dict.fromkeys(("hpc2n", "kth-sp2", "sdsc-blue"), considerably),
+        },
+        "for all of the included platforms the results are either similar (Currie, LLNL Thunder), "
+        "marginally better for Best Effort Platform (RICC) or very good for Best Effort Platform "
+        "(HPC2N, KTH SP2 and SDSC Blue)",
+    ),
+    Pair(
+        "5.10", "platform_level", BASIC,
+        {
+            **dict.fromkeys(("curie", "llnl-thunder"), similar),
+            **dict.fromkeys(("hpc2n", "kth-sp2", "ricc", "sdsc-blue"), less),
+        },
+        "improvement on the flow metric for most of the platforms (HPC2N, KTH SP2, RICC and SDSC "
+        "Blue), while results are similar between the variants for the Currie and LLNL Thunder "
+        "platform",
+    ),
+    Pair(
+        "5.11", "best_effort_platform_level", "best_effort_local",
+        {
+            **dict.fromkeys(("curie", "hpc2n", "llnl-thunder"), similar),
+            "ricc": slightly,
+            **dict.fromkeys(("kth-sp2", "sdsc-blue"), considerably),
+        },
+        "results are similar for flow on the Currie, HPC2N and LLNL Thunder platforms, slightly "
+        "better for the RICC platform and significantly better for the Best Effort Platform "
+        "variant on the KTH SP2 and SDSC Blue platforms",
+    ),
+    Pair(
+        "5.12", "platform_level", "local",
+        {
+            **dict.fromkeys(("hpc2n", "kth-sp2", "sdsc-blue"), considerably),
+            "ricc": slightly,
+            **dict.fromkeys(("curie", "llnl-thunder"), similar),
+        },
+        "on three of the platforms (HPC2N, KTH SP2 and SDSC Blue) results are considerably better "
+        "for Forced Platform ... On one of the platforms (RICC) results are slightly better for "
+        "Forced Platform and for the Currie and LLNL Thunder platforms results are similar",
+    ),
 )  # fmt: skip
-"""The clouds of points: figure, variant, other variant, where they are similar, and the text."""
+
+SIZES = {similar: "similar", slightly: "slightly less", considerably: "considerably less",
+         less: "less"}  # fmt: skip
 
 LEADERS = {
     "contiguity_factor": ("best_effort_contiguous", "contiguous"),
@@ -214,8 +296,9 @@ LEADING = {
     "variants, for all the platforms",
 }
 IMPROVING = {
-    "contiguity_factor": "basically all variants improve contiguity",
-    "locality_factor": "all variants improve basic locality",
+    "contiguity_factor": "basically all variants improve contiguity when comparing to Basic "
+    "Backfilling",
+    "locality_factor": "all variants improve basic locality when comparing to Basic Backfilling",
     "platform_level_factor": "all the metrics have better platform level factors in comparison to "
     "Basic Backfilling",
     "success_rate": "all variants present improved results when comparing to Basic Backfilling",
@@ -226,7 +309,10 @@ NOBODY_WAITS = {
     "twice as long; that alone is more than 2 %",
 }
 SPREAD_OUT = {
-    CONTRADICTED: "best effort local takes the emptiest clusters first, and so breaks ranges and "
+    (
+        CONTRADICTED,
+        "beloc",
+    ): "best effort local takes the emptiest clusters first, and so breaks ranges and "
     "spreads jobs over levels where it finds no single cluster",
 }
 ARTEFACT = {
@@ -236,19 +322,48 @@ ARTEFACT = {
 DIFFERENT = {UNDECIDED: "the sign of a difference of so few per cent changes from seed to seed"}
 
 
-def claims_of(rows: list[Row]) -> Table:
+def claims_of(rows: Rows) -> list[Claim]:
     """Return what the thesis says in section 5.7.5, and what we found."""
-    claims, beyond = [], []
     usual = next(iter(READINGS))
-    for reading in dict.fromkeys(row["reading"] for row in rows):
-        for name in dict.fromkeys(row["platform"] for row in rows if row["reading"] == reading):
-            where = name if reading == usual else f"{name}, {reading}"
-            means = Means(rows, name, reading)
-            found = [*_flow_claims(means, where), *_pair_claims(means, where)]
-            found += _factor_claims(means, where)
-            (claims if reading == usual else beyond).extend(found)
-    claims.sort(key=lambda each: [int(part) for part in each.place.split()[1].split(".")])
-    return claims, beyond
+    claims = [
+        each
+        for name in rows.distinct("platform", reading=usual)
+        for each in _claims_on(Means(rows, name, usual), name)
+    ]
+    return sorted(claims, key=lambda each: [int(x) for x in each.place.split()[1].split(".")])
+
+
+def beyond_of(rows: Rows) -> list[Claim]:
+    """Return the same by other readings and the allocators of the thesis's program; stretch."""
+    usual, *others = rows.distinct("reading")
+    beyond = []
+    for name in rows.distinct("platform", reading=usual):
+        means = Means(rows, name, usual, lowest=True)
+        beyond += _claims_on(means, f"{name}, lowest processors of a block")
+        beyond += _stretch(Means(rows, name, usual), name)
+    for reading in others:
+        for name in rows.distinct("platform", reading=reading):
+            beyond += _claims_on(Means(rows, name, reading), f"{name}, {reading}")
+    return beyond
+
+
+def _claims_on(means: Means, where: str) -> Iterator[Claim]:
+    yield from _flow_claims(means, where)
+    yield from _pair_claims(means, where)
+    yield from _factor_claims(means, where)
+    yield claim(
+        "section 5.8",
+        "the Full Locality constraint is superior to all the previously proposed constraint, and "
+        "specially Basic Backfilling",
+        where,
+        "mean sum of flows of platform_level: less than basic's, and not more than that of any "
+        "other variant",
+        lambda: every([
+            means.less("sum_turnaround_time", "platform_level", other, tie=other != BASIC)
+            for other in VARIANTS
+            if other != "platform_level"
+        ]),
+    )  # fmt: skip
 
 
 class Means:
@@ -260,19 +375,35 @@ class Means:
         All of them.
     name, reading
         Of the platform, and one of `READINGS`.
+    lowest
+        Whether platform levels take the lowest processors of a block.
     """
 
-    def __init__(self, rows: list[Row], name: str, reading: str) -> None:
+    def __init__(self, rows: Rows, name: str, reading: str, *, lowest: bool = False) -> None:
         self.name = name
-        self.rows = [r for r in rows if r["platform"] == name and r["reading"] == reading]
+        self._all, self._reading, self._lowest = rows, reading, lowest
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The rows, made when they are first asked for."""
+        return self._all.where(platform=self.name, reading=self._reading)
+
+    @cached_property
+    def blocks(self) -> NDArray[np.int64]:
+        """(instances,) the block of calendar time in which each begins."""
+        length = BLOCK * WEEKS[self.name] * column(self.rows, "period")
+        return (column(self.rows, "begin") // length).astype(np.int64)
 
     def values(self, metric: str, variant: str) -> Floats:
         """Return (instances,) a metric."""
-        return column(self.rows, f"{variant} {metric}")
+        lowest = f"{variant}_lowest"
+        used = lowest if self._lowest and lowest in LOWEST else variant
+        return column(self.rows, f"{used} {metric}")
 
     def ratio(self, metric: str, variant: str, other: str = BASIC) -> Estimate:
         """Return how many times as large one mean is as another."""
-        return estimate(ratio_of_means, self.values(metric, variant), self.values(metric, other))
+        both = (self.values(metric, each) for each in (variant, other))
+        return estimate(ratio_of_means, *both, blocks=self.blocks)
 
     def less(self, metric: str, variant: str, other: str = BASIC, tie: bool = False) -> Judgement:
         """Return whether a mean is below another, or above it if more is better.
@@ -285,11 +416,14 @@ class Means:
         if tie:
             limits = (np.nextafter(1.0, 0), np.inf) if more else (-np.inf, np.nextafter(1.0, 2))
             asked = f"not {'below' if more else 'above'} 0"
-        against = "" if other == BASIC else f" to {SHORT[other]}"
         return judge(
             self.ratio(metric, variant, other), asked, *limits, form=as_change,
-            name=SHORT[variant] + against,
+            name=_against(variant, other),
         )  # fmt: skip
+
+
+def _against(variant: str, other: str) -> str:
+    return SHORT[variant] + ("" if other == BASIC else f" to {SHORT[other]}")
 
 
 def _flow_claims(means: Means, where: str) -> Iterator[Claim]:
@@ -297,42 +431,58 @@ def _flow_claims(means: Means, where: str) -> Iterator[Claim]:
     different = _different(means)
     yield claim(
         "figure 5.8",
-        "[of best efforts] the Best Effort Platform shows the best results on all platforms",
+        "the Best Effort Platform shows the best results on all platforms",
         where,
         "mean sum of flows: less than basic's, and not more than that of each other best effort",
-        every(
-            [
-                means.less(metric, best, v, tie=v != BASIC)
-                for v in (BASIC, *BEST_EFFORT)
-                if v != best
-            ]
-        ),
+        lambda: every([
+            means.less(metric, best, v, tie=v != BASIC) for v in (BASIC, *BEST_EFFORT) if v != best
+        ]),
         different,
-    )
-    for variant in (*BEST_EFFORT, *FORCED):
-        forced = variant in FORCED
-        if (variant, means.name) in WORSE:
+    )  # fmt: skip
+    for variant in (*BEST_EFFORT[:2], *FORCED):  # "the best results" has best effort platform
+        forced, worse = variant in FORCED, (variant, means.name) in WORSE
+        if worse and forced:
             text = (
-                "Forced Contiguous and Forced Local present worst results than Basic Backfilling "
-                "for HPC2N and Forced Contiguous for KTH SP2"
-                if forced
-                else "with the exception of Best Effort Local on the SDSC Blue platform"
+                "the Forced Contiguous and Forced Local variants present worst results than Basic "
+                "Backfilling for the HPC2N platform and Forced Contiguous for the KTH SP2 platform"
             )
-            judged = judge(
-                means.ratio(metric, variant), "above 0", 1, form=as_change, name=SHORT[variant]
+        elif worse:
+            text = "with the exception of Best Effort Local on the SDSC Blue platform"
+        elif forced:
+            text = (
+                "Other than that, forced variants present improved results when comparing to Basic "
+                "Backfilling"
             )
-            why = different | (ARTEFACT if means.name == "hpc2n" else {})
         else:
             text = (
-                "other than that, forced variants present improved results"
-                if forced
-                else "all best effort variants show improvements"
+                "all best effort variants show improvements when comparing to Basic Backfilling "
+                "for sum flow"
             )
-            judged, why = means.less(metric, variant), different
         yield claim(
-            "figure 5.8", f"{text} [{SHORT[variant]}]", where,
-            "mean sum of flows over that of basic", judged, why,
+            "figure 5.8",
+            f"{text} [{SHORT[variant]}]",
+            where,
+            "mean sum of flows over that of basic",
+            lambda: judge(
+                means.ratio(metric, variant), "above 0" if worse else "below 0",
+                *((1, np.inf) if worse else (-np.inf, 1)), form=as_change,
+            ),
+            different | (ARTEFACT if worse and means.name == "hpc2n" else {}),
         )  # fmt: skip
+    yield claim(
+        "figure 5.8",
+        "they tend to show results that are similar to their best effort counter part and "
+        "sometimes even improved results",
+        where,
+        "mean sum of flows of each forced variant over that of its best effort: at most similar",
+        lambda: every([
+            judge(
+                means.ratio(metric, forced, own), f"below {100 * SIMILAR:g} %", high=1 + SIMILAR,
+                form=as_change, name=_against(forced, own),
+            )
+            for forced, own in zip(FORCED, BEST_EFFORT, strict=True)
+        ]),
+    )  # fmt: skip
 
 
 def _different(means: Means) -> dict[str, str]:
@@ -343,38 +493,52 @@ def _different(means: Means) -> dict[str, str]:
 def _pair_claims(means: Means, where: str) -> Iterator[Claim]:
     """Yield the claims of the clouds of points, figures 5.9 to 5.12."""
     metric = "sum_turnaround_time"
-    for figure, variant, other, alike, text in PAIRS:
-        if means.name in alike:
-            judged = judge(
-                means.ratio(metric, variant, other), f"within {100 * SIMILAR:g} %",
-                1 - SIMILAR, 1 + SIMILAR, as_change, f"{SHORT[variant]} to {SHORT[other]}",
-            )  # fmt: skip
-            reading = f"mean sum of flows over that of {SHORT[other]}: within 2 %"
-        else:
-            wins = share(means.values(metric, variant) < means.values(metric, other))
-            judged = every([
-                means.less(metric, variant, other),
-                judge(wins, "above 50 % of the instances", 0.5, form=as_percent, name="less in"),
-            ])  # fmt: skip
-            reading = (
-                f"sum of flows less than that of {SHORT[other]}, in mean and in most instances"
-            )
-        why = _different(means) | (NOBODY_WAITS if means.name == "llnl-thunder" else {})
-        yield claim(f"figure {figure}", text, where, reading, judged, why)
+    for pair in PAIRS:
+        size = pair.sizes[means.name]
+        yield claim(
+            f"figure {pair.figure}",
+            pair.text,
+            where,
+            f"mean sum of flows over that of {SHORT[pair.other]}: {SIZES[size]}",
+            lambda: size(
+                means.ratio(metric, pair.variant, pair.other), _against(pair.variant, pair.other)
+            ),
+            _different(means) | (NOBODY_WAITS if means.name == "llnl-thunder" else {}),
+        )
+    if means.name in ("hpc2n", "kth-sp2", "sdsc-blue"):
+        yield claim(
+            "figure 5.9",
+            "In these cases, most of the points show a better sum flow for Best Effort Platform",
+            where,
+            "part of the instances whose sum of flows is less than under basic",
+            lambda: judge(
+                share(
+                    means.values(metric, "best_effort_platform_level")
+                    < means.values(metric, BASIC),
+                    means.blocks,
+                ),
+                "above 50 %", 0.5, form=as_percent,
+            ),
+        )  # fmt: skip
 
 
 def _factor_claims(means: Means, where: str) -> Iterator[Claim]:
     """Yield the claims of figures 5.13 to 5.16."""
-    longer = column(means.rows, "killed_without_penalty").sum() / column(means.rows, "jobs").sum()
+
+    def improving(metric: str) -> Judgement:
+        judged = every([means.less(metric, variant) for variant in VARIANTS[1:]])
+        if metric != "success_rate":
+            return judged
+        longer = column(means.rows, "killed_without_penalty").sum()
+        longer /= column(means.rows, "jobs").sum()
+        told = f"; {as_percent(longer)} of the jobs outlast their request in any case"
+        return judged._replace(number=judged.number + told)
+
     for metric, leaders in LEADERS.items():
         figure, title = f"figure {FIGURES[metric]}", metric.replace("_", " ")
-        judged = every([means.less(metric, variant) for variant in VARIANTS[1:]])
-        if metric == "success_rate":
-            told = f"; {as_percent(longer)} of the jobs outlast their request in any case"
-            judged = judged._replace(number=judged.number + told)
         yield claim(
-            figure, IMPROVING[metric], where, f"mean {title} of each variant over basic's", judged,
-            SPREAD_OUT if judged.decisive == SHORT["best_effort_local"] else None,
+            figure, IMPROVING[metric], where, f"mean {title} of each variant over basic's",
+            lambda: improving(metric), SPREAD_OUT,
         )  # fmt: skip
         yield claim(
             figure,
@@ -382,7 +546,7 @@ def _factor_claims(means: Means, where: str) -> Iterator[Claim]:
             where,
             f"mean {title}: no other best effort is better than {SHORT[leaders[0]]}, no other "
             f"forced variant than {SHORT[leaders[1]]}",
-            every([
+            lambda: every([
                 means.less(metric, leader, other, tie=True)
                 for leader, group in zip(leaders, (BEST_EFFORT, FORCED), strict=True)
                 for other in group
@@ -390,78 +554,103 @@ def _factor_claims(means: Means, where: str) -> Iterator[Claim]:
             ]),
         )  # fmt: skip
     yield claim(
+        "figure 5.14",
+        "the Best Effort and Forced Platform variants achieve very good basic locality",
+        where,
+        "mean locality factor of each over basic's: considerably less",
+        lambda: every([
+            considerably(means.ratio("locality_factor", variant), SHORT[variant])
+            for variant in ("best_effort_platform_level", "platform_level")
+        ]),
+    )  # fmt: skip
+    yield claim(
         "figure 5.15",
         "for this metric, the stronger the constraint, the better",
         where,
         "mean platform level factor of each forced variant over that of its best effort",
-        every([
+        lambda: every([
             means.less("platform_level_factor", forced, best)
             for forced, best in zip(FORCED, BEST_EFFORT, strict=True)
         ]),
     )  # fmt: skip
 
 
-def summary_of(rows: list[Row]) -> list[Row]:
+def _stretch(means: Means, where: str) -> Iterator[Claim]:
+    """Yield the metric that section 5.7.5 lists and shows nowhere."""
+    yield claim(
+        "section 5.7.5", "Included metrics: ... Sum stretch", where,
+        "mean sum of stretches of platform_level over basic's",
+        lambda: means.less("sum_stretch", "platform_level"),
+    )  # fmt: skip
+
+
+def summary_of(rows: Rows) -> list[Row]:
     """Return each metric's mean for each platform, reading and variant, and over basic's."""
     summary = []
-    for reading, name in dict.fromkeys((row["reading"], row["platform"]) for row in rows):
-        means = Means(rows, name, reading)
-        longer = column(means.rows, "killed_without_penalty") / column(means.rows, "jobs")
-        for variant in VARIANTS:
-            row: Row = {"platform": name, "reading": reading, "variant": variant}
-            row["instances"] = len(means.rows)
-            row["killed without penalty"] = round(float(longer.mean()), 5)
-            for metric in METRICS_KEPT:
-                row[metric] = float(f"{means.values(metric, variant).mean():.6g}")
-                row[f"{metric} to basic"] = round(
-                    float(ratio_of_means(*(means.values(metric, v) for v in (variant, BASIC)))), 5
-                )
-            summary.append(row)
+    for reading in rows.distinct("reading"):
+        for name in rows.distinct("platform", reading=reading):
+            means = Means(rows, name, reading)
+            longer = column(means.rows, "killed_without_penalty") / column(means.rows, "jobs")
+            for variant in (*VARIANTS, *LOWEST):
+                row: Row = {"platform": name, "reading": reading, "variant": variant}
+                row["instances"] = len(means.rows)
+                row["killed without penalty"] = round(float(longer.mean()), 5)
+                for metric in METRICS_KEPT:
+                    row[metric] = float(f"{means.values(metric, variant).mean():.6g}")
+                    both = (means.values(metric, v) for v in (variant, BASIC))
+                    row[f"{metric} to basic"] = round(float(ratio_of_means(*both)), 5)
+                summary.append(row)
     return summary
 
 
-def bars_of(rows: list[Row]) -> Any:
-    """Return the figure with the bars of figures 5.8 and 5.13 to 5.16."""
+def bars_of(rows: Rows, shown: Sequence[str]) -> Any:
+    """Return the figure with the bars of figures 5.8 and 5.13 to 5.16, or of some of these."""
+    from matplotlib import colormaps
     from matplotlib.figure import Figure
 
     usual = next(iter(READINGS))
-    names = list(dict.fromkeys(row["platform"] for row in rows))
+    names = rows.distinct("platform", reading=usual)
     means = {name: Means(rows, name, usual) for name in names}
-    figure = Figure(figsize=(11, 13), layout="constrained")
-    for axes, (metric, number) in zip(
-        figure.subplots(len(FIGURES), 1), FIGURES.items(), strict=True
-    ):
-        for place, variant in enumerate(VARIANTS):
+    metrics = [metric for metric, number in FIGURES.items() if number in shown]
+    variants = (*VARIANTS, *LOWEST)
+    colours = colormaps["tab10"].colors
+    width = 0.8 / len(variants)
+    figure = Figure(figsize=(11, 0.8 + 2.5 * len(metrics)), layout="constrained")
+    panels = figure.subplots(len(metrics), 1, squeeze=False)[:, 0]
+    for axes, metric in zip(panels, metrics, strict=True):
+        for place, variant in enumerate(variants):
             heights = [
                 ratio_of_means(*(each.values(metric, v) for v in (variant, BASIC)))
                 for each in means.values()
             ]
-            across = np.arange(len(names)) + 0.12 * (place - 3)
-            axes.bar(across, heights, 0.12, color=PALETTE[place], label=variant)
+            across = np.arange(len(names)) + width * (place - (len(variants) - 1) / 2)
+            axes.bar(across, heights, width, color=colours[place], label=variant)
         axes.axhline(1, color="#555555", linewidth=0.8)
         axes.set_xticks(range(len(names)), names)
-        axes.set(title=f"as figure {number}", ylabel=f"{metric.replace('_', ' ')} / basic's")
-    figure.legend(*axes.get_legend_handles_labels(), loc="outside lower center", ncols=4)
+        title = f"as figure {FIGURES[metric]}"
+        axes.set(title=title, ylabel=f"{metric.replace('_', ' ')}\nover basic's")
+    figure.legend(*panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
 
-def clouds_of(rows: list[Row], number: str, up: str, across: str) -> Any:
+def clouds_of(rows: Rows, pair: Pair) -> Any:
     """Return the figure with the clouds of points of one of figures 5.9 to 5.12."""
     from matplotlib.figure import Figure
 
-    names = list(dict.fromkeys(row["platform"] for row in rows))
+    usual = next(iter(READINGS))
+    names = rows.distinct("platform", reading=usual)
     figure = Figure(figsize=(2.6 * len(names) + 0.4, 3.1), layout="constrained")
     for axes, name in zip(figure.subplots(1, len(names), squeeze=False)[0], names, strict=True):
-        means = Means(rows, name, next(iter(READINGS)))
-        x, y = (means.values("sum_turnaround_time", v) for v in (across, up))
+        means = Means(rows, name, usual)
+        x, y = (means.values("sum_turnaround_time", v) for v in (pair.other, pair.variant))
         axes.plot(x, y, "o", markersize=4, alpha=0.6, color=PALETTE[0], markeredgewidth=0)
         axes.axline((0, 0), slope=1, color="#555555", linewidth=0.8)
         axes.locator_params(nbins=4)
         axes.ticklabel_format(style="sci", scilimits=(0, 0))
         axes.set(xlim=(0, 1.05 * x.max()), ylim=(0, 1.05 * y.max()))
-        axes.set_title(f"{name}, as {number}", fontsize=9)
-        axes.set_xlabel(across, fontsize=8)
-        axes.set_ylabel(up, fontsize=8)
+        axes.set_title(f"{name}, as {pair.figure}", fontsize=9)
+        axes.set_xlabel(pair.other, fontsize=8)
+        axes.set_ylabel(pair.variant, fontsize=8)
         axes.tick_params(labelsize=7)
     figure.suptitle("sums of flows in seconds, one point an instance")
     return figure
@@ -471,7 +660,7 @@ def clouds_of(rows: list[Row], number: str, up: str, across: str) -> Any:
               help="By default all six.")  # fmt: skip
 @click.option("--instances", "count", default=30, help="Of each platform and seed.")
 @campaign("platform_level")
-def main(run: Run, names: tuple[str, ...], count: int) -> None:
+def main(run: Run, names: tuple[str, ...], count: int) -> Study:
     """Simulate the instances, print verdicts."""
     period = WEEK
     if run.quick:
@@ -482,14 +671,24 @@ def main(run: Run, names: tuple[str, ...], count: int) -> None:
         check_traces(run.traces, names)
         return tasks_of(names, count, period)
 
-    rows = run.rows("platform_level", tasks, partial(work, run.traces))
-    claims, beyond = claims_of(rows)
-    report("platform_level", claims, beyond, summary_of(rows), run)
-    if run.folder is not None:
-        draw(run.folder / "platform_level_bars.svg", partial(bars_of, rows))
-        for number, *variants, _, _ in PAIRS:
-            path = run.folder / f"platform_level_clouds_{number}.svg"
-            draw(path, partial(clouds_of, rows, number, *variants))
+    rows = run.rows(
+        "platform_level", tasks, partial(work, run.traces),
+        lambda task: SECONDS[task["platform"]] * task["period"] / WEEK,
+    )  # fmt: skip
+    clouds = [
+        Drawing(f"platform_level_clouds_{each.figure}", (each.figure,),
+                lambda shown, each=each: clouds_of(rows, each))
+        for each in PAIRS
+    ]  # fmt: skip
+    return Study(
+        rows=[rows],
+        claims=partial(claims_of, rows),
+        beyond=partial(beyond_of, rows),
+        summary=partial(summary_of, rows),
+        drawings=[
+            Drawing("platform_level_bars", (*FIGURES.values(),), partial(bars_of, rows)), *clouds
+        ],
+    )  # fmt: skip
 
 
 if __name__ == "__main__":

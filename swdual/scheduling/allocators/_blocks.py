@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from swdual.runtime.jit import kernel
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.processors import Ranges, lowest_within
+from swdual.scheduling.processors import Ranges, lowest_within, within
 
 Sizes = NDArray[np.int64]
 
@@ -49,7 +49,7 @@ def largest_ranges(free: Ranges, count: int) -> Ranges | None:
     return _none_if_empty(_largest_ranges(free, count))
 
 
-def first_block(free: Ranges, size: int, count: int) -> Ranges | None:
+def lowest_in_block(free: Ranges, size: int, count: int) -> Ranges | None:
     """Return the lowest processors of the first block of `size` that has enough, or None.
 
     Parameters
@@ -63,6 +63,25 @@ def first_block(free: Ranges, size: int, count: int) -> Ranges | None:
     """
     block = _first_block(free, size, count)
     return None if block < 0 else lowest_within(free, block * size, (block + 1) * size, count)
+
+
+def fullest_in_block(free: Ranges, size: int, count: int, platform: Platform) -> Ranges | None:
+    """Return processors of the first block of `size` that has enough, or None.
+
+    They are those of the block's clusters that have most free ones, and the lowest of the last.
+
+    Parameters
+    ----------
+    free, size, count
+        As of `lowest_in_block`.
+    platform
+        Its clusters.
+    """
+    block = _first_block(free, size, count)
+    if block < 0:
+        return None
+    within_block = within(free, block * size, (block + 1) * size)
+    return fullest_clusters(within_block, count, platform, platform.processors)
 
 
 def fullest_clusters(

@@ -1,8 +1,7 @@
 """One block of the lowest level of the tree that can hold the job, or the job waits.
 
 "Forced platform level" of Machado Mendonca's thesis, section 5.6.4: the first block by number with
-enough free processors, and the lowest of these, as in the thesis's own program. Algorithm 5 sorts
-the block's clusters by their free processors instead: the level, and so the penalty, is the same.
+enough free processors, and of its clusters those with the most free ones (algorithm 5).
 """
 
 from __future__ import annotations
@@ -20,4 +19,4 @@ def choose(free: Ranges, count: int, platform: Platform) -> Ranges | None:
     See `Allocator.choose`.
     """
     size = platform.block_sizes[platform.minimum_level(count) - 1]
-    return _blocks.first_block(free, size, count)
+    return _blocks.fullest_in_block(free, size, count, platform)

@@ -38,6 +38,11 @@ class JobSize(NamedTuple):
     requested_time: float
 
 
+FASTER = 1 - 1e-12
+"""A size is faster than another one if it takes at most this part of its time: the flat end of a
+speed-up has rounding errors of a few units in the last place."""
+
+
 class UsefulSizes(NamedTuple):
     """The useful sizes of a job, from the smallest on: each is faster than all before.
 
@@ -47,10 +52,13 @@ class UsefulSizes(NamedTuple):
         (sizes,) ascending.
     requested_times
         (sizes,) descending.
+    widest
+        How many processors, from the fastest size on, leave the time as it is.
     """
 
     processors: NDArray[np.int64]
     requested_times: NDArray[np.float64]
+    widest: int
 
     def find_fastest(self, max_processors: float = math.inf) -> JobSize:
         """Return the fastest size of at most so many processors, or else the smallest size."""
@@ -64,7 +72,7 @@ class UsefulSizes(NamedTuple):
 
 
 def list_sizes(workload: Workload, job: Job, max_processors: int) -> UsefulSizes:
-    """Return the sizes of a job up to a number of processors; of a rigid job, its own.
+    """Return the sizes of a job up to a number of processors.
 
     Parameters
     ----------
@@ -72,14 +80,26 @@ def list_sizes(workload: Workload, job: Job, max_processors: int) -> UsefulSizes
         Its jobs, with their speed-up.
     job, max_processors
         One of them, and the largest size.
+
+    Raises
+    ------
+    InputError
+        If the jobs are rigid.
     """
     if workload.speedup is None:
-        return UsefulSizes(np.array([job.processors]), np.array([job.requested_time]))
+        raise InputError(
+            f"job {job.number} runs on {pluralize(job.processors, 'processor', 'processors')} only, but this "
+            "policy is for moldable jobs; make some of the jobs by "
+            "swdual.scheduling.workload.moldable"
+        )
     run_times = workload.speedup.run_times(job.index, max_processors)
     ratios = run_times / workload.speedup.run_time(job.index, job.processors)
     fastest = np.minimum.accumulate(ratios)
-    faster = np.flatnonzero(ratios < np.append(np.inf, fastest[:-1]))
-    return UsefulSizes(faster + 1, job.requested_time * ratios[faster])
+    faster = np.flatnonzero(ratios < FASTER * np.append(np.inf, fastest[:-1]))
+    last = int(faster[-1])
+    slower = np.flatnonzero(FASTER * ratios[last:] > ratios[last])
+    widest = last + int(slower[0]) if len(slower) else max_processors
+    return UsefulSizes(faster + 1, job.requested_time * ratios[faster], widest)
 
 
 class Choice(Protocol):

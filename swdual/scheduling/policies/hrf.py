@@ -3,9 +3,10 @@
 Source: S. Wu, Q. Tuo, H. Jin, C. Yan, Q. Weng, "HRF: a resource allocation scheme for moldable
 jobs" (Computing Frontiers 2015), algorithm 1. Each waiting job gets a processor, and whatever is
 left of the budget goes one by one to the job that gains most by it. As printed, the first
-processors do not count (``budget=extra``); by default they do, as in the paper's own example
-(section 4.1). The limit of a job is the whole part of threshold by processors, so that it is never
-above the threshold.
+processors do not count (``budget=extra``), and what no job gains by is handed out too
+(``surplus=yes``); by default the first ones count, as in the paper's own example (section 4.1), and
+what nobody gains by stays free for others. The limit of a job is the whole part of threshold by
+processors, so that it is never above the threshold.
 """
 
 from __future__ import annotations
@@ -44,6 +45,12 @@ OPTIONS = {
         "the first of each job, as algorithm 1 is printed.",
         ("total", "extra"),
     ),
+    "surplus": Option(
+        "no",
+        "Whether processors by which no job gains are handed out too, to the first jobs of the "
+        "queue, as algorithm 1 is printed.",
+        ("no", "yes"),
+    ),
     "backfilling": BACKFILLING,
     "renewal": Option(
         "instant",
@@ -81,6 +88,7 @@ class Policy(Moldable):
         alpha: float,
         threshold: float,
         budget: str,
+        surplus: str,
         backfilling: str,
         renewal: str,
         adaptive: str,
@@ -96,6 +104,7 @@ class Policy(Moldable):
             None if adaptive == "yes" else given,
             limit,
             extra=budget == "extra",
+            surplus=surplus == "yes",
             at_starts=renewal == "start",
         )
         super().__init__(choice, backfilling)
@@ -114,17 +123,27 @@ class _Budget:
         Processors of a job.
     extra
         Whether the first processor of each job does not count.
+    surplus
+        Whether what nobody gains by is handed out.
     at_starts
         Whether a start gives the others new sizes at once.
     """
 
     def __init__(
-        self, processors: int, budget: int | None, limit: int, *, extra: bool, at_starts: bool
+        self,
+        processors: int,
+        budget: int | None,
+        limit: int,
+        *,
+        extra: bool,
+        surplus: bool,
+        at_starts: bool,
     ) -> None:
         self._processors = processors
         self._given = budget
         self._limit = limit
         self._extra = extra
+        self._surplus = surplus
         self._at_starts = at_starts
         self._known: dict[int, UsefulSizes] = {}
         self._chosen: dict[int, JobSize] = {}
@@ -173,12 +192,44 @@ class _Budget:
             return
         jobs = view.queue.values()
         sizes = [self._sizes(view, job) for job in jobs]
-        for job, known, index in zip(
-            jobs, sizes, allocate(sizes, budget, self._limit).tolist(), strict=True
-        ):
-            self._chosen[job.index] = JobSize(
-                int(known.processors[index]), float(known.requested_times[index])
-            )
+        places = allocate(sizes, budget, self._limit)
+        given = np.array([s.processors[p] for s, p in zip(sizes, places.tolist(), strict=True)])
+        if self._surplus:
+            left = budget - int(given.sum())
+            given += hand_out_surplus(sizes, places, given, left, self._limit)
+        for job, known, place, count in zip(jobs, sizes, places, given.tolist(), strict=True):
+            self._chosen[job.index] = JobSize(count, float(known.requested_times[place]))
+
+
+def hand_out_surplus(
+    sizes: Sequence[UsefulSizes],
+    places: NDArray[np.int64],
+    given: NDArray[np.int64],
+    left: int,
+    limit: int,
+) -> NDArray[np.int64]:
+    """Return (jobs,) the processors that each job gets although it is as fast without them.
+
+    Where all revenues are 0, algorithm 1 gives the first of the jobs processor after processor
+    until that job has reached its limit, then the next one.
+
+    Parameters
+    ----------
+    sizes
+        Those of each job.
+    places
+        (jobs,) which one of them it has; only jobs with their last one get more.
+    given
+        (jobs,) its processors.
+    left
+        What is left of the budget.
+    limit
+        Processors of a job.
+    """
+    fastest = places == [len(known.processors) - 1 for known in sizes]
+    room = np.minimum([known.widest for known in sizes], limit) - given
+    ends = np.cumsum(np.where(fastest, np.maximum(room, 0), 0))
+    return np.diff(np.minimum(ends, left), prepend=0)
 
 
 def allocate(sizes: Sequence[UsefulSizes], budget: int, limit: int) -> NDArray[np.int64]:
