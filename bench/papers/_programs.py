@@ -98,8 +98,8 @@ PROGRAMS = {
         "github.com/fastflow/fastflow",
         (),
         lambda workers: [
-            "sh", "-ec", f"for query in queries/*; do swps3 -j {workers} -i -12 -e -1 matrix "
-            "$query db.fasta; done",
+            "sh", "-ec", f"for query in queries/*; do echo; swps3 -j {workers} -i -12 -e -1 matrix "
+            "$query db.fasta 2> counts; done",
         ],
     ),
 }  # fmt: skip
@@ -156,8 +156,7 @@ def best_scores(name: str, workers: int, folder: Path) -> list[list[int]]:
             for part in text.split("<result>")[1:]
         ]
     if name == "SWPS3":
-        # After each command a line on standard error tells what was searched.
-        parts = re.split(r"^.* x .*\n", text, flags=re.MULTILINE)[:-1]
+        parts = text.split("\n\n")
         found = [[int(score) for score in re.findall(r"^(\d+)\t", p, re.MULTILINE)] for p in parts]
         return [sorted(scores, reverse=True)[:HITS] for scores in found]
     lines = [line.split("\t") for line in text.splitlines()]
