@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from _report import run
+from _report import Run, run
 from whole_process import PROTEIN_DATABASE, SCORES, SWDUAL
 
 from swdual.sequences import matrices, synthesis
@@ -138,10 +138,10 @@ def prepare(folder: Path, database: Records, queries: Records) -> None:
                 run(command, folder)
 
 
-def seconds(command: str, folder: Path) -> float:
-    """Return the wall seconds of one of `COMMANDS`, from its start to its end."""
+def measure(command: str, folder: Path) -> Run:
+    """Return what one of `COMMANDS` takes, from its start to its end."""
     name, workers = split(command)
-    return run(PROGRAMS[name].command(workers), folder).seconds
+    return run(PROGRAMS[name].command(workers), folder)
 
 
 def best_scores(name: str, workers: int, folder: Path) -> list[list[int]]:

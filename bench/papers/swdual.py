@@ -8,7 +8,7 @@ The searches of tables 2.2, 2.4 and 2.5 (figures 2.7 to 2.9), several times, pro
 
 swdual, SWIPE, STRIPED, SWPS3
     Whole commands with one and two CPU workers, from their start to their end: see `_programs.py`.
-    Seconds pass on the wall.
+    Seconds pass on the wall, so that the machine must be quiet; rows have processor time, too.
 thesis
     What is judged: a task is a query against the whole database, which is scored, no more. Tasks
     are planned by rates that were measured before (`dual_plain`, for one CPU and one GPU), then
@@ -49,7 +49,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 sys.path.append(str(Path(__file__).resolve().parent))
 from _campaign import Row, Run, column, draw
 from _command import campaign
-from _programs import COMMANDS, PROGRAMS, RIVALS, prepare, seconds, split
+from _programs import COMMANDS, PROGRAMS, RIVALS, measure, prepare, split
 from _verdicts import (
     CONTRADICTED,
     REPRODUCED,
@@ -255,7 +255,7 @@ def compile_kernels() -> None:
     """Let swdual search a little, so that no measured command compiles kernels."""
     folder = folder_of(UNIPROT, QUICK["fraction"], 1.0)
     for command in ("swdual", "2 swdual"):
-        seconds(command, Path(folder.name))
+        measure(command, Path(folder.name))
 
 
 def acceleration(length: float) -> float:
@@ -309,13 +309,13 @@ def team_of(setting: Setting, case: str) -> Team:
     sample = [*queries[:1], *sample]
     workers = workers_of(team, [setting.cpu, setting.gpu])
 
-    def measure(worker: ScoringWorker) -> Floats:
+    def seconds_of_sample(worker: ScoringWorker) -> Floats:
         for _ in range(2):  # the second time counts: kernels are compiled by then
             found = np.array([scored(team, worker, query) for query in sample])
         return found
 
     with ThreadPoolExecutor(len(workers)) as pool:
-        for worker, found in zip(workers, pool.map(measure, workers), strict=True):
+        for worker, found in zip(workers, pool.map(seconds_of_sample, workers), strict=True):
             team.rates[worker.device.kind] = lengths_of(sample), found
     return team
 
@@ -357,13 +357,14 @@ def work(setting: Setting, task: Row) -> Row:
         "gpu_device": STAND_IN if is_stand_in(setting.gpu) else setting.gpu.name,
         "cells": residues * sum(map(len, records.values())),
     }
-    empty = ("seconds", "idle_cpu", "idle_gpu", "all_cpu", "all_gpu", "least_acceleration")
-    row |= dict.fromkeys(empty, np.nan)
+    row |= dict.fromkeys(("seconds", "cpu_seconds", "idle_cpu", "idle_gpu"), np.nan)
+    row |= dict.fromkeys(("all_cpu", "all_gpu", "least_acceleration"), np.nan)
     row |= {f"predicted {cpus}+{gpus}": np.nan for cpus, gpus in PREDICTED}
     if program in COMMANDS:
         compile_kernels()
         folder = folder_of(case, setting.fraction, setting.scale)
-        return row | {"seconds": seconds(program, Path(folder.name))}
+        took = measure(program, Path(folder.name))
+        return row | {"seconds": took.seconds, "cpu_seconds": took.cpu_seconds}
     planner = {"thesis": "dual_plain", "evened": "dual"}.get(program, program)
     return row | one_round(team_of(setting, case), [setting.cpu, setting.gpu], planner)
 
@@ -738,7 +739,8 @@ def _commands(found: Measured) -> Iterator[Claim]:
             "The SWDUAL implementation was compared against SWIPE, STRIPED, SWPS3",
             f"swdual and {name} with {number or '1 '}CPU worker{'s' * bool(number)}, whole "
             "commands",
-            f"{name}'s time over swdual's: above 1",
+            f"{name}'s time over swdual's: above 1; swdual starts in about a second, which weighs "
+            "more here than with databases of full size",
             every([
                 judge(found.ratio(("seconds", number + name), ("seconds", f"{number}swdual"), case),
                       "above 1", low=1, name=case)
@@ -896,7 +898,7 @@ def figure_of(rows: list[Row]) -> Any:
               multiple=True, help="By default all.")  # fmt: skip
 @click.option("--repeats", type=click.IntRange(min=2), default=10, show_default=True,
               help="Of quick searches; others run a third as often.")  # fmt: skip
-@click.option("--fraction", type=float, default=0.04, show_default=True,
+@click.option("--fraction", type=float, default=0.05, show_default=True,
               help="Size of the databases, relative to the thesis's.")  # fmt: skip
 @campaign("swdual")
 def main(run: Run, chosen: tuple[str, ...], repeats: int, fraction: float) -> None:
@@ -918,7 +920,7 @@ def main(run: Run, chosen: tuple[str, ...], repeats: int, fraction: float) -> No
             if part.name in (chosen or [x.name for x in PARTS])
             and not (run.quick and part.name == "whole")
             for number in range(1, max(round(repeats * part.share), 1) + 1)
-            for case in part.cases
+            for case in part.cases[: 1 if run.quick and part.programs == COMMANDS else None]
             for program in part.programs
             if split(program)[0] not in absent
         ]
