@@ -202,8 +202,8 @@ INSTANCES = 200
 
 QUICK = {"fraction": 2e-4, "scale": 0.02, "repeats": 2}
 
-STAND_IN = "stand-in"
-"""The GPU of rows without one."""
+STAND_IN = Device("gpu", "simd", model="stand-in")
+"""A CPU in place of a GPU."""
 
 
 class Setting(NamedTuple):
@@ -305,8 +305,7 @@ def team_of(setting: Setting, case: str) -> Team:
     database = Database.from_batches([targets], PROTEIN, f"synthetic {name}")
     queries = list(as_sequences(query_records_of(case, setting.scale), PROTEIN))
     team = Team(database, queries, {})
-    sample = queries[::-1][:: len(queries) // 8][::-1]
-    sample = [*queries[:1], *sample]
+    sample = [*queries[:1], *queries[::-1][:: len(queries) // 8][::-1]]
     workers = workers_of(team, [setting.cpu, setting.gpu])
 
     def seconds_of_sample(worker: ScoringWorker) -> Floats:
@@ -326,10 +325,6 @@ def workers_of(team: Team, devices: list[Device]) -> list[ScoringWorker]:
     return Search(team.queries, team.database, chosen).workers
 
 
-def is_stand_in(device: Device) -> bool:
-    return device.kind == "gpu" and device.backend == "simd"
-
-
 def scored(team: Team, worker: ScoringWorker, query: Sequence) -> float:
     """Score a query with the whole database; return seconds.
 
@@ -341,7 +336,7 @@ def scored(team: Team, worker: ScoringWorker, query: Sequence) -> float:
     for number, block in enumerate(team.database.manifest.blocks):
         worker.scorer(query.codes, number, 0, block.sequences, lambda cells: None)
     took = clock() - started
-    return took / acceleration(len(query.codes)) if is_stand_in(worker.device) else took
+    return took / acceleration(len(query.codes)) if worker.device == STAND_IN else took
 
 
 def work(setting: Setting, task: Row) -> Row:
@@ -354,7 +349,7 @@ def work(setting: Setting, task: Row) -> Row:
     row: Row = {
         "fraction": setting.fraction,
         "cpu_device": setting.cpu.name,
-        "gpu_device": STAND_IN if is_stand_in(setting.gpu) else setting.gpu.name,
+        "gpu_device": setting.gpu.model if setting.gpu == STAND_IN else setting.gpu.name,
         "cells": residues * sum(map(len, records.values())),
     }
     row |= dict.fromkeys(("seconds", "cpu_seconds", "idle_cpu", "idle_gpu"), np.nan)
@@ -390,7 +385,7 @@ def one_round(team: Team, devices: list[Device], planner: str) -> Row:
             do(place, number)
 
     order = deque(np.argsort(plan.starts, kind="stable").tolist())
-    if plan.on_demand and any(map(is_stand_in, devices)):
+    if plan.on_demand and STAND_IN in devices:
         # A stand-in is done later than its seconds say: who is first by these takes the next task.
         for number in order:
             do(int(took.argmin()), number)
@@ -442,19 +437,22 @@ BOUNDS = {"dual_plain": tuple(FAMILIES), "dual_dp": ("accelerated", "heavy-taile
 # What is judged.
 
 
+CURVE = "the curve of a stand-in for the GPU decides it: see `HALF_LENGTH` in the script"
+SPEED = "the speed of the GPU is not measured, but taken from table 2.2"
+
+
 class Measured:
     """The rows, by part, case and program."""
 
     def __init__(self, rows: list[Row], bounds: list[Row]) -> None:
         self.rows = rows
         self.bounds = bounds
-        self.stand_in = all(row["gpu_device"] == STAND_IN for row in rows)
+        self.stand_in = all(row["gpu_device"] == STAND_IN.model for row in rows)
         self.gpu = "a CPU in place of the GPU" if self.stand_in else rows[0]["gpu_device"]
 
-    def by_card(self, judged: Judgement, why: str = "") -> Judgement:
+    def by_card(self, judged: Judgement, why: str = SPEED) -> Judgement:
         """Return a judgement if it was made on a GPU, else that it cannot be made."""
-        reason = why or "the speed of the GPU is not measured, but taken from table 2.2"
-        return unjudged(judged, reason) if self.stand_in else judged
+        return unjudged(judged, why) if self.stand_in else judged
 
     def of(self, name: str, program: str, case: str = UNIPROT, part: str = "") -> Floats:
         """Return a column; UniProt's is from table 2.2."""
@@ -521,9 +519,6 @@ def _bounds(found: Measured) -> Iterator[Claim]:
             judge(exactly(greatest, instances), f"at most {limit:g}", high=limit * (1 + 1e-3)),
             {REPRODUCED: why},
         )
-
-
-CURVE = "the curve of a stand-in for the GPU decides it: see `HALF_LENGTH` in the script"
 
 
 def _searches(found: Measured, program: str) -> Iterator[Claim]:
@@ -850,14 +845,12 @@ def figure_of(rows: list[Row]) -> Any:
 
     def line(axes: Any, place: int, label: str, ours: dict[int, float],
              paper: dict[int, float]) -> None:  # fmt: skip
-        color = PALETTE[place % len(PALETTE)]
+        style = {"color": PALETTE[place % len(PALETTE)], "markersize": 4}
         if ours:
-            axes.plot(*zip(*sorted(ours.items()), strict=True), color=color, label=label,
-                      marker="o", markersize=4)  # fmt: skip
+            axes.plot(*zip(*sorted(ours.items()), strict=True), "o-", label=label, **style)
         if paper and (ours or axes is of_programs):
-            axes.plot(*zip(*sorted(paper.items()), strict=True), color=color, linestyle="--",
-                      label=None if ours else f"{label}, the thesis alone", marker=".",
-                      markersize=4)  # fmt: skip
+            label = "" if ours else f"{label}, the thesis alone"
+            axes.plot(*zip(*sorted(paper.items()), strict=True), ".--", label=label, **style)
 
     def measured(case: str, programs: tuple[str, ...]) -> dict[int, float]:
         return {
@@ -903,7 +896,7 @@ def figure_of(rows: list[Row]) -> Any:
 @campaign("swdual")
 def main(run: Run, chosen: tuple[str, ...], repeats: int, fraction: float) -> None:
     """Run the searches, print verdicts."""
-    gpu = next(iter(list_gpus()), Device("gpu", "simd"))
+    gpu = next(iter(list_gpus()), STAND_IN)
     setting = Setting(fraction, 1.0, Device(), gpu)
     if run.quick:
         setting = setting._replace(fraction=QUICK["fraction"], scale=QUICK["scale"])

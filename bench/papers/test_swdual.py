@@ -98,7 +98,7 @@ def test_stand_in_is_as_fast_as_the_tables_imply(campaign: Any) -> None:
 @pytest.mark.parametrize("program", ["thesis", "self_scheduling"])
 def test_one_round_is_done_as_it_was_planned(campaign: Any, program: str) -> None:
     """One kind of worker ends last, the other is idle then; more workers are predicted faster."""
-    setting = campaign.Setting(1e-4, 0.2, Device(), Device("gpu", "simd"))
+    setting = campaign.Setting(1e-4, 0.2, Device(), campaign.STAND_IN)
     row = campaign.work(
         setting, {"part": "planners", "case": "UniProt", "program": program, "round": 1}
     )
@@ -195,7 +195,7 @@ def test_perfect_plans_reproduce_what_depends_on_them(campaign: Any) -> None:
 
 def test_what_needs_a_card_is_judged_on_one_only(campaign: Any) -> None:
     """What the speed of a GPU decides, and its curve; what needs sixteen workers never is."""
-    for gpu, expected in ((campaign.STAND_IN, UNJUDGED), (CARD, REPRODUCED)):
+    for gpu, expected in ((campaign.STAND_IN.model, UNJUDGED), (CARD, REPRODUCED)):
         claims, _ = campaign.claims_of(made(campaign, gpu), BOUNDS)
         for text in ("all the considered tasks are accelerated", "STRIPED [2 workers]",
                      "almost no idle time", "[8 workers: 146.92"):  # fmt: skip
