@@ -381,8 +381,8 @@ def check_traces(
         file = files[name]
         if not (folder / f"{file}.swf.gz").exists():
             raise click.ClickException(
-                f"{folder} has no {file}.swf.gz, the trace {name}; it is at {address(file)}. Put it "
-                "into a folder, and name that by --traces"
+                f"{folder} has no {file}.swf.gz, the trace {name}; it is at {address(file)}. Put "
+                "it into a folder, and name that by --traces"
             )
 
 
