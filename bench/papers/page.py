@@ -54,6 +54,8 @@ class Paper(NamedTuple):
         What it is about.
     minutes
         What the whole campaign takes a core.
+    figures
+        Files of figures, and what they show.
     columns
         Machines, traces or loads that have a column each.
     """
@@ -63,25 +65,70 @@ class Paper(NamedTuple):
     source: str
     systems: str
     minutes: int
+    figures: dict[str, str]
     columns: tuple[str, ...] = ()
 
 
 PLATFORMS = ("kth-sp2", "sdsc-blue", "hpc2n", "llnl-thunder", "curie", "ricc")
 
+TUNING = "SPT-RD by its parameters on {}, as figures {}"
+COMPARED = "Policies on {}, as figure {} of the thesis"
+CLOUDS = "Sums of flows of two variants, as figure {} of the thesis"
+
 PAPERS = (
-    Paper("swdual", "Searches on CPUs and GPUs", "thesis, chapter 2",
-          "SWDUAL, `dual_plain`, `dual_dp`", 60),
-    Paper("redirection", "Redirection of heavy tasks", "thesis, chapter 3",
-          "`spt_rd`, `gspt_rd`, `spt_rr`, `gspt_rr`", 20),
-    Paper("contiguity", "Contiguity and locality", "thesis, chapter 4",
-          "`conservative`, five allocators, `shelves`", 8),
-    Paper("platform_level", "Platform levels", "thesis, chapter 5",
-          "`platform_level` and its rivals", 45, PLATFORMS),
-    Paper("malleable", "Virtual malleability", "Utrera and others, 2012",
-          "`fcfs_malleable`, `easy`", 10, ("ctc", "sdsc-blue", "sdsc")),
-    Paper("moldable", "Moldable jobs", "Wu and others, 2015",
-          "`hrf` and its rivals", 14, ("light", "middle", "heavy")),
-    Paper("threads", "Thread matrix", "a study with SimGrid, about 2011", "`thread_matrix`", 4),
+    Paper(
+        "swdual", "Searches on CPUs and GPUs", "thesis, chapter 2",
+        "SWDUAL, `dual_plain`, `dual_dp`", 75,
+        {"swdual": "Speeds of programs, databases and sets of queries, as figures 2.7 to 2.9"},
+    ),
+    Paper(
+        "redirection", "Redirection of heavy tasks", "thesis, chapter 3",
+        "`spt_rd`, `gspt_rd`, `spt_rr`, `gspt_rr`", 20,
+        {
+            "redirection_tuning_curie": TUNING.format("Curie", "3.3 and 3.5"),
+            "redirection_tuning_llnl-thunder": TUNING.format("LLNL-Thunder", "3.4 and 3.6"),
+            "redirection_curie": COMPARED.format("Curie", "3.7"),
+            "redirection_hpc2n": COMPARED.format("HPC2N", "3.8"),
+            "redirection_kth-sp2": COMPARED.format("KTH-SP2", "3.9"),
+            "redirection_llnl-thunder": COMPARED.format("LLNL-Thunder", "3.10"),
+            "redirection_metacentrum": COMPARED.format("Metacentrum", "3.11"),
+            "redirection_ricc": COMPARED.format("RICC", "3.12"),
+            "redirection_sdsc-blue": COMPARED.format("SDSC-Blue", "3.13"),
+        },
+    ),
+    Paper(
+        "contiguity", "Contiguity and locality", "thesis, chapter 4",
+        "`conservative`, five allocators, `shelves`", 8,
+        {"contiguity_curie": "Contiguity and locality on Curie, as figures 4.7 to 4.12"},
+    ),
+    Paper(
+        "platform_level", "Platform levels", "thesis, chapter 5",
+        "`platform_level` and its rivals", 45,
+        {
+            "platform_level_bars": "Six platforms under all allocators, divided by `basic`, as "
+            "figures 5.8 and 5.13 to 5.16 of the thesis",
+            **{
+                f"platform_level_clouds_{number}": CLOUDS.format(number)
+                for number in ("5.9", "5.10", "5.11", "5.12")
+            },
+        },
+        PLATFORMS,
+    ),
+    Paper(
+        "malleable", "Virtual malleability", "Utrera and others, 2012",
+        "`fcfs_malleable`, `easy`", 10,
+        {"malleable": "Virtual malleability on three traces, with the paper's own values"},
+        ("ctc", "sdsc-blue", "sdsc"),
+    ),
+    Paper(
+        "moldable", "Moldable jobs", "Wu and others, 2015", "`hrf` and its rivals", 27,
+        {"moldable": "`hrf` and its rivals on 128 processors, as figures 5 to 7 of the paper"},
+        ("light", "middle", "heavy"),
+    ),
+    Paper(
+        "threads", "Thread matrix", "a study with SimGrid, about 2011", "`thread_matrix`", 8,
+        {"threads": "Mean turnaround time, in per cent of that of FCFS, as figures 5 to 8"},
+    ),
 )  # fmt: skip
 
 
@@ -116,6 +163,7 @@ def pages() -> dict[Path, str]:
     found = {PAGES / "index.md": {"papers": _summary(), "sentence": [sentence()]}}
     for paper in PAPERS:
         found[PAGES / f"{paper.name}.md"] = {
+            "figures": _figures(paper),
             "claims": _claims(paper),
             "reasons": _reasons(paper.name),
             "inputs": _inputs(paper.name),
@@ -181,6 +229,13 @@ def _claims(paper: Paper) -> list[str]:
             for number, ((place, text), cells) in enumerate(groups.items(), 1)
         ),
     ]  # fmt: skip
+
+
+def _figures(paper: Paper) -> list[str]:
+    """Return the kept figures of a campaign."""
+    folder = (newest(paper.name)).relative_to(ROOT).as_posix()
+    lines = [f"![{text}](../../{folder}/{name}.svg)" for name, text in paper.figures.items()]
+    return [line for both in zip(lines, [""] * len(lines), strict=True) for line in both][:-1]
 
 
 def _column(where: str, columns: Sequence[str]) -> tuple[str, str]:

@@ -1,7 +1,9 @@
 """Dual approximation with at most one large task a worker: slower to plan, at most 3/2 x best.
 
 The 3/2-approximation that Machado Mendonca's thesis (section 2.3) cites from Kedad-Sidhoum, Monna,
-Mounie and Trystram, reconstructed: the sources give its complexity, not its steps.
+Mounie and Trystram, reconstructed: the thesis gives its complexity and a threshold, not its steps.
+Its threshold, two thirds of the guess, is not enough for plain lists: m tasks of 1 - 2/(3m) and one
+of 2/3 of a guess end at 5/3 - 2/(3m). Half the guess is, and is taken here.
 """
 
 from __future__ import annotations
