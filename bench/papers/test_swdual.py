@@ -14,7 +14,7 @@ from swdual.backend import Device
 from swdual.sequences import synthesis
 
 sys.path.append(str(Path(__file__).resolve().parent))
-from _campaign import Row
+from _campaign import KeptRows, Row
 from _programs import HITS, PROGRAMS, RIVALS, best_scores, prepare
 from _verdicts import CONTRADICTED, REPRODUCED, UNDECIDED, UNJUDGED, Claim
 
@@ -37,7 +37,7 @@ def test_campaign_prints_verdicts_and_writes_its_tables(
     out = tmp_path / "out"
     done = subprocess.run([*command, "--out", out], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "swdual: of 21 claims" in done.stdout
+    assert "swdual: of 19 sentences" in done.stdout
     assert "SWPS3 is left out: swps3 is not installed; see github.com/" in done.stdout
     assert "cannot be judged: SWIPE was not run: github.com/torognes/swipe" in done.stdout
     assert sorted(path.name for path in out.iterdir()) == [
@@ -145,6 +145,12 @@ def made(campaign: Any, gpu: str = CARD, **changed: float) -> list[Row]:
     return rows
 
 
+def judged(campaign: Any, rows: list[Row]) -> tuple[list[Claim], list[Claim]]:
+    """Return the claims, and those beyond."""
+    found = campaign.Measured(KeptRows(rows), KeptRows(BOUNDS), rows[0]["gpu_device"])
+    return campaign.claims_of(found), campaign.beyond_of(found)
+
+
 def verdict(claims: list[Claim], text: str) -> str:
     (found,) = (each.verdict for each in claims if text in each.quotation)
     return found
@@ -158,7 +164,7 @@ BOUNDS = [
 
 def test_reductions_are_those_beside_the_rivals_that_ran(campaign: Any) -> None:
     """A CPU and a GPU take half of the time of two CPUs, and a sixth of STRIPED's."""
-    claims, beyond = campaign.claims_of(made(campaign), BOUNDS)
+    claims, beyond = judged(campaign, made(campaign))
     (swipe,) = (each for each in claims if "SWIPE [2 workers]" in each.quotation)
     assert (swipe.verdict, swipe.number) == (CONTRADICTED, "50.00 %")
     assert verdict(claims, "STRIPED [2 workers]") == REPRODUCED
@@ -172,14 +178,14 @@ def test_reductions_are_those_beside_the_rivals_that_ran(campaign: Any) -> None:
 
 def test_rivals_that_did_not_run_leave_claims_unjudged(campaign: Any) -> None:
     rows = [row for row in made(campaign) if not row["program"].endswith("SWPS3")]
-    claims, beyond = campaign.claims_of(rows, BOUNDS)
+    claims, beyond = judged(campaign, rows)
     assert verdict(claims, "SWPS3 [2 workers]") == UNJUDGED
     assert verdict(claims, "STRIPED [2 workers]") == REPRODUCED
     assert not any("SWPS3" in each.where for each in beyond)
 
 
 def test_perfect_plans_reproduce_what_depends_on_them(campaign: Any) -> None:
-    claims, beyond = campaign.claims_of(made(campaign), BOUNDS)
+    claims, beyond = judged(campaign, made(campaign))
     for text in ("almost no idle time", "good speedups", "repeatedly", "142 seconds",
                  "[2 workers: 37.55", "[8 workers: 146.92", "when tasks have similar"):  # fmt: skip
         assert verdict(claims, text) == REPRODUCED, text
@@ -196,7 +202,7 @@ def test_perfect_plans_reproduce_what_depends_on_them(campaign: Any) -> None:
 def test_what_needs_a_card_is_judged_on_one_only(campaign: Any) -> None:
     """What the speed of a GPU decides, and its curve; what needs sixteen workers never is."""
     for gpu, expected in ((campaign.STAND_IN.model, UNJUDGED), (CARD, REPRODUCED)):
-        claims, _ = campaign.claims_of(made(campaign, gpu), BOUNDS)
+        claims, _ = judged(campaign, made(campaign, gpu))
         for text in ("all the considered tasks are accelerated", "STRIPED [2 workers]",
                      "almost no idle time", "[8 workers: 146.92"):  # fmt: skip
             assert verdict(claims, text) == expected, text
@@ -206,9 +212,7 @@ def test_what_needs_a_card_is_judged_on_one_only(campaign: Any) -> None:
 
 def test_idle_workers_and_slower_programs_contradict(campaign: Any) -> None:
     """An idle part of 9 %, and eight workers that are as slow as two."""
-    claims, _ = campaign.claims_of(
-        made(campaign, idle_gpu=0.09, **{"predicted_of_4+4": 1e9}), BOUNDS
-    )
+    claims, _ = judged(campaign, made(campaign, idle_gpu=0.09, **{"predicted_of_4+4": 1e9}))
     assert verdict(claims, "almost no idle time") == CONTRADICTED
     assert verdict(claims, "repeatedly") == CONTRADICTED
 
@@ -219,5 +223,5 @@ def test_searches_that_differ_leave_a_claim_undecided(campaign: Any) -> None:
     for row in rows:
         if row["program"] == "thesis" and row["case"].startswith("RefSeq"):
             row["idle_cpu"] = 0.12
-    claims, _ = campaign.claims_of(rows, BOUNDS)
+    claims, _ = judged(campaign, rows)
     assert verdict(claims, "almost no idle time") == UNDECIDED

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 sys.path.append(str(Path(__file__).resolve().parent))
-from _campaign import RESULTS, Run, newest, read
+from _campaign import RESULTS, KeptRows, Run, newest, read
+from _study import Drawing, Study, conclude, conclude_part
 from _verdicts import (
     CONTRADICTED,
     REPRODUCED,
@@ -20,8 +21,11 @@ from _verdicts import (
     UNJUDGED,
     VERDICTS,
     Claim,
+    Estimate,
     Judgement,
+    asking,
     claim,
+    considerably,
     count,
     estimate,
     every,
@@ -32,12 +36,16 @@ from _verdicts import (
     mean,
     mean_difference,
     ratio_of_means,
-    report,
     share,
+    similar,
+    slightly,
     some,
+    split_quotation,
     unjudged,
+    verdict_on_sentence,
+    verdicts_on_sentences,
 )
-from page import PAGE, PAPERS, README, kept, page, sentence
+from page import PAPERS, README, SENTENCE, fill, pages, sentence
 
 pytestmark = [pytest.mark.bench, pytest.mark.nightly("bench/papers", "swdual/scheduling")]
 
@@ -78,7 +86,7 @@ def test_one_instance_decides_nothing() -> None:
 def test_what_was_not_simulated_is_undecided() -> None:
     judged = judge(estimate(mean, np.array([])), "below 0", high=0)
     assert (judged.verdict, judged.number) == (UNDECIDED, "not simulated")
-    found = claim("figure 1", "said", "here", "reading", judged, {UNDECIDED: "noise"})
+    found = claim("figure 1", "said", "here", "reading", lambda: judged, {UNDECIDED: "noise"})
     assert (found.instances, found.reason) == (0, "no instance was simulated")
 
 
@@ -145,11 +153,61 @@ def test_shares_have_exact_intervals() -> None:
     assert (1 - found.high) ** 10 == pytest.approx(0.025)
 
 
+def test_instances_of_a_block_are_drawn_together() -> None:
+    """Ten copies of each of eight numbers are eight instances, and not eighty."""
+    few = RANDOM.normal(0, 1, 8)
+    many, blocks = np.repeat(few, 10), np.repeat(np.arange(8), 10)
+    alone, together = estimate(mean, few), estimate(mean, many, blocks=blocks)
+    apart = estimate(mean, many)
+    assert together.value == pytest.approx(alone.value)
+    assert together.high - together.low == pytest.approx(alone.high - alone.low, rel=0.15)
+    assert apart.high - apart.low < 0.5 * (together.high - together.low)
+
+
+def test_one_block_decides_nothing() -> None:
+    found = estimate(mean, NOISE - 9, blocks=np.zeros(40, np.int64))
+    assert judge(found, "below 0", high=0).verdict == UNDECIDED
+
+
+def test_a_share_of_blocks_has_their_interval() -> None:
+    which, blocks = np.repeat([True, False, True, True], 10), np.repeat(np.arange(4), 10)
+    assert share(which, blocks).low < share(which).low
+
+
+@pytest.mark.parametrize(
+    ("ratio", "alike", "little", "much"),
+    [
+        (0.99, REPRODUCED, REPRODUCED, CONTRADICTED),
+        (0.94, CONTRADICTED, CONTRADICTED, REPRODUCED),
+        (1.01, REPRODUCED, CONTRADICTED, CONTRADICTED),
+    ],
+)
+def test_words_for_sizes_exclude_each_other(
+    ratio: float, alike: str, little: str, much: str
+) -> None:
+    """Slightly less is similar, too; nothing is slightly and considerably less."""
+    found = exactly(ratio)
+    assert similar(found).verdict == alike
+    assert slightly(found).verdict == little
+    assert considerably(found).verdict == much
+    mirrored = Estimate(*(2 - x for x in found[:3]), 1)
+    assert slightly(mirrored, less=False).verdict == little
+    assert considerably(mirrored, less=False).verdict == much
+
+
+def judged_as(verdict: str, quotation: str = "said", **why: str) -> Claim:
+    return claim(
+        "figure 1",
+        quotation,
+        "here",
+        "reading",
+        lambda: judgement(verdict),
+        {CONTRADICTED: "we know"},
+    )
+
+
 def test_a_claim_has_a_reason_for_its_verdict() -> None:
-    rows = [
-        claim("figure 1", "said", "here", "reading", judgement(verdict), {CONTRADICTED: "we know"})
-        for verdict in VERDICTS
-    ]
+    rows = [judged_as(verdict) for verdict in VERDICTS]
     assert [row.verdict for row in rows] == [*VERDICTS]
     assert [row.reason for row in rows] == [
         "the whole interval is below 0",
@@ -157,25 +215,103 @@ def test_a_claim_has_a_reason_for_its_verdict() -> None:
         "a part of the interval is below 0",
         "below 0",
     ]
-    counts = count(rows)
+    counts = count(row.verdict for row in rows)
     assert counts == dict.fromkeys(VERDICTS, 1)
-    assert sentence([row._asdict() for row in rows]) == (
-        "Of 4 distinct claims judged so far, 1 are reproduced, 1 contradicted, 1 undecided, "
-        "and 1 cannot be judged."
+    assert in_words(counts).startswith("of 4 sentences 1 reproduced")
+
+
+def test_a_reason_may_be_that_of_what_decides() -> None:
+    for decisive, reason in (
+        ("this", "for this"),
+        ("that", "no part of the interval (that) is so"),
+    ):
+        judged = Judgement(CONTRADICTED, "3", 5, "so", decisive=decisive)
+        why = {(CONTRADICTED, "this"): "for this"}
+        assert claim("p", "q", "w", "r", lambda x=judged: x, why).reason == reason
+
+
+def test_what_nobody_asks_for_is_not_judged() -> None:
+    def fail() -> Judgement:
+        raise AssertionError
+
+    with asking(lambda each: each.place == "figure 2"):
+        assert claim("figure 1", "said", "here", "reading", fail).verdict == ""
+        asked = claim("figure 2", "said", "here", "reading", lambda: judgement(REPRODUCED))
+    assert asked.verdict == REPRODUCED
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "expected"),
+    [
+        ((REPRODUCED, UNJUDGED), REPRODUCED),
+        ((REPRODUCED, UNDECIDED, UNJUDGED), UNDECIDED),
+        ((REPRODUCED, UNDECIDED, CONTRADICTED), CONTRADICTED),
+        ((UNJUDGED, UNJUDGED), UNJUDGED),
+    ],
+)
+def test_a_sentence_fails_if_a_part_of_it_does(verdicts: tuple[str, ...], expected: str) -> None:
+    assert verdict_on_sentence(verdicts) == expected
+    claims = [judged_as(verdict, f"said [{n}]") for n, verdict in enumerate(verdicts)]
+    assert verdicts_on_sentences(claims) == {("figure 1", "said"): expected}
+
+
+def test_brackets_at_the_end_name_a_part_of_a_sentence() -> None:
+    assert split_quotation("all improve [becont]") == ("all improve", "becont")
+    assert split_quotation("[forced] is better") == ("[forced] is better", "")
+
+
+def study() -> Study:
+    """Return a campaign with a claim on each of two figures, an input and a drawing."""
+
+    def claims() -> list[Claim]:
+        return [
+            claim(f"figure {n}", "said", "here", "reading", lambda: judgement(REPRODUCED))
+            for n in (1, 2)
+        ]
+
+    def figure(shown: object) -> Any:
+        from matplotlib.figure import Figure
+
+        return Figure()
+
+    return Study(
+        rows=[KeptRows([])],
+        claims=claims,
+        beyond=lambda: [each._replace(where="there") for each in claims()],
+        summary=lambda: [{"mean": 1.0}],
+        drawings=[Drawing("drawn", ("1",), figure)],
+        inputs=lambda: claims()[:1],
     )
-    assert in_words(counts).startswith("of 4 claims 1 reproduced")
 
 
-def test_a_report_prints_and_writes_both_tables(
+def test_a_report_prints_and_writes_all_tables(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    one = claim("figure 1", "said", "here", "reading", judgement(REPRODUCED))
     run = Run(tmp_path, None, 1, tmp_path, quick=False)
-    report("some", [one], [one._replace(where="there")], [{"mean": 1.0}], run)
-    assert "some: of 1 claims 1 reproduced" in capsys.readouterr().out
-    names = sorted(path.name for path in tmp_path.iterdir())
-    assert names == ["some_beyond.csv.gz", "some_summary.csv", "some_verdicts.csv"]
-    assert Claim(**read(tmp_path / "some_verdicts.csv")[0]) == one
+    conclude("some", study(), run)
+    assert "some: of 2 sentences 2 reproduced" in capsys.readouterr().out
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "drawn.svg",
+        "some_beyond.csv.gz",
+        "some_inputs.csv",
+        "some_summary.csv",
+        "some_verdicts.csv",
+    ]
+    first, second = read(tmp_path / "some_verdicts.csv")
+    assert (first.pop("claim"), second.pop("claim")) == (1, 2)
+    assert Claim(**first) == next(iter(study().claims()))
+
+
+def test_a_part_is_judged_and_drawn_alone(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Run(tmp_path, None, 1, tmp_path, quick=False)
+    conclude_part("some", study(), run, [2], [])
+    assert "2. figure 2" in capsys.readouterr().out
+    assert not [*tmp_path.iterdir()]
+    conclude_part("some", study(), run, [], ["1"])
+    assert "2. figure 2" not in capsys.readouterr().out
+    assert [path.name for path in tmp_path.iterdir()] == ["drawn.svg"]
 
 
 @pytest.mark.parametrize("name", [paper.name for paper in PAPERS])
@@ -184,8 +320,11 @@ def test_kept_rows_give_the_kept_verdicts(
 ) -> None:
     """Judged again, without a simulation, all tables are byte for byte those that are kept."""
     script(name).main(["--judge", "--out", str(tmp_path)], standalone_mode=False)
-    for table in ("verdicts.csv", "summary.csv"):
+    for table in ("verdicts.csv", "inputs.csv", "summary.csv"):
         file = f"{name}_{table}"
+        assert (tmp_path / file).exists() == (newest(name) / file).exists()
+        if not (tmp_path / file).exists():
+            continue
         assert (tmp_path / file).read_bytes() == (newest(name) / file).read_bytes()
     made, known = (
         gzip.decompress((folder / f"{name}_beyond.csv.gz").read_bytes())
@@ -194,11 +333,23 @@ def test_kept_rows_give_the_kept_verdicts(
     assert made == known
 
 
-def test_the_page_and_the_readme_are_those_of_the_kept_verdicts() -> None:
+def test_the_pages_and_the_readme_are_those_of_the_kept_verdicts() -> None:
     """Whoever changes a verdict runs page.py."""
-    assert page() == PAGE.read_text()
-    rows = [row for paper in PAPERS for row in kept(paper.name, "verdicts.csv")]
-    assert sentence(rows) in README.read_text()
+    for path, text in pages().items():
+        assert path.read_text() == text, path
+    assert SENTENCE.findall(README.read_text()) == [sentence()]
+
+
+def test_pages_are_short_enough_to_read() -> None:
+    """A page has 15 kB of text at most."""
+    assert [path.name for path in pages() if path.stat().st_size >= 15_000] == []
+
+
+def test_only_marked_parts_of_a_page_are_filled() -> None:
+    page = "kept\n<!-- a -->\nold\n<!-- end -->\nkept\n"
+    assert fill(page, {"a": ["new"]}) == page.replace("old", "new")
+    with pytest.raises(ValueError, match="no <!-- b -->"):
+        fill(page, {"b": ["new"]})
 
 
 def test_kept_rows_are_small() -> None:
