@@ -40,7 +40,10 @@ if TYPE_CHECKING:
 STDOUT = ("-", "/dev/stdout")
 """Names of standard output."""
 
-REMEDIES = {"offline": "--offline", "sequential": "--kind sequential", "threads": "--kind threads"}
+REMEDIES = {
+    "offline": "--offline",
+    **{kind: f"--kind {kind}" for kind in ("moldable", "sequential", "threads")},
+}
 """The option that makes the jobs of a trace the kind that a policy needs."""
 
 

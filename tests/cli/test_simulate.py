@@ -535,7 +535,8 @@ def test_all_that_can_are_compared_and_others_say_why(run, trace):
     assert "offline" in facts["refused"]["shelves, own"]
     outcome = run("simulate", "t.swf", "--policy", "all", QUIET)
     said = [line for line in outcome.out.splitlines() if line.startswith("not simulated: ")]
-    assert len(said) == 3
+    assert len(said) == 4
+    assert any("hrf" in line and "use --kind moldable" in line for line in said)
     assert any("gspt, gspt_rd" in line and "use --kind sequential" in line for line in said)
     assert any(": shelves: only for" in line and "use --offline" in line for line in said)
     assert any(": thread_matrix with basic: only for jobs that are split" in line for line in said)

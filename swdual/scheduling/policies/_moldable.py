@@ -43,22 +43,19 @@ FASTER = 1 - 1e-12
 speed-up has rounding errors of a few units in the last place."""
 
 
-class UsefulSizes(NamedTuple):
-    """The useful sizes of a job, from the smallest on: each is faster than all before.
+class Sizes(NamedTuple):
+    """Sizes of a job, from the smallest on.
 
     Parameters
     ----------
     processors
         (sizes,) ascending.
     requested_times
-        (sizes,) descending.
-    widest
-        How many processors, from the fastest size on, leave the time as it is.
+        (sizes,) of the useful sizes descending: each is faster than all before.
     """
 
     processors: NDArray[np.int64]
     requested_times: NDArray[np.float64]
-    widest: int
 
     def find_fastest(self, max_processors: float = math.inf) -> JobSize:
         """Return the fastest size of at most so many processors, or else the smallest size."""
@@ -71,8 +68,8 @@ class UsefulSizes(NamedTuple):
         return float(self.processors[0] * self.requested_times[0])
 
 
-def list_sizes(workload: Workload, job: Job, max_processors: int) -> UsefulSizes:
-    """Return the sizes of a job up to a number of processors.
+def list_useful_sizes(workload: Workload, job: Job, max_processors: int) -> Sizes:
+    """Return the sizes of a job up to a number of processors that are faster than all smaller ones.
 
     Parameters
     ----------
@@ -86,20 +83,37 @@ def list_sizes(workload: Workload, job: Job, max_processors: int) -> UsefulSizes
     InputError
         If the jobs are rigid.
     """
-    if workload.speedup is None:
-        raise InputError(
-            f"job {job.number} runs on {pluralize(job.processors, 'processor', 'processors')} only, but this "
-            "policy is for moldable jobs; make some of the jobs by "
-            "swdual.scheduling.workload.moldable"
-        )
-    run_times = workload.speedup.run_times(job.index, max_processors)
-    ratios = run_times / workload.speedup.run_time(job.index, job.processors)
+    ratios = _ratios(workload, job, max_processors)
     fastest = np.minimum.accumulate(ratios)
     faster = np.flatnonzero(ratios < FASTER * np.append(np.inf, fastest[:-1]))
-    last = int(faster[-1])
-    slower = np.flatnonzero(FASTER * ratios[last:] > ratios[last])
-    widest = last + int(slower[0]) if len(slower) else max_processors
-    return UsefulSizes(faster + 1, job.requested_time * ratios[faster], widest)
+    return Sizes(faster + 1, job.requested_time * ratios[faster])
+
+
+def list_all_sizes(workload: Workload, job: Job, max_processors: int) -> Sizes:
+    """Return all sizes on which a job can run; what rounding alone makes faster is as fast.
+
+    For parameters and errors see `list_useful_sizes`.
+    """
+    ratios = _ratios(workload, job, max_processors)
+    first = int(np.isfinite(ratios).argmax())
+    ratios = ratios[first:]
+    larger, smaller = np.maximum(ratios[1:], ratios[:-1]), np.minimum(ratios[1:], ratios[:-1])
+    differs = np.append(True, smaller < FASTER * larger)
+    # Each size takes the time of the last one that differs from the size before.
+    ratios = ratios[np.maximum.accumulate(np.where(differs, np.arange(len(ratios)), 0))]
+    return Sizes(np.arange(first + 1, max_processors + 1), job.requested_time * ratios)
+
+
+def _ratios(workload: Workload, job: Job, max_processors: int) -> NDArray[np.float64]:
+    """Return (max_processors,) the run times of a job over that on the size that it asks for."""
+    if workload.speedup is None:
+        count = pluralize(job.processors, "processor", "processors")
+        raise InputError(
+            f"job {job.number} runs on {count} only, but this policy is for moldable jobs; make "
+            "some of the jobs by swdual.scheduling.workload.moldable"
+        )
+    run_times = workload.speedup.run_times(job.index, max_processors)
+    return run_times / workload.speedup.run_time(job.index, job.processors)
 
 
 class Choice(Protocol):
@@ -305,20 +319,22 @@ class Shares:
         self._processors = processors
         self._weight = WEIGHTS[weight] if isinstance(weight, str) else weight
         self._weights: dict[int, float] = {}
-        self._sizes: dict[int, UsefulSizes] = {}
+        self._sizes: dict[int, Sizes] = {}
         self._total = 0.0
 
     def settle(self, view: View) -> None:
         """Add the weights of submitted jobs, and remove those of ended ones."""
         for ended in view.ended:
-            self._total -= self._weights.pop(ended.job.index)
+            del self._weights[ended.job.index]
         for job in view.submitted:
-            sizes = list_sizes(view.workload, job, self._processors)
+            sizes = list_useful_sizes(view.workload, job, self._processors)
             weight = self._weight(sizes.sequential_time)
             if not 0 <= weight < math.inf:
                 raise InputError(f"the weight of job {job.number} is {weight}; choose another one")
             self._sizes[job.index], self._weights[job.index] = sizes, weight
-            self._total += weight
+        if view.ended or view.submitted:
+            # Anew and exactly: a running total drifts, so that exact halves would be rounded down.
+            self._total = math.fsum(self._weights.values())
 
     def size(self, job: Job) -> JobSize:
         """Return a job's fastest size within its present share."""

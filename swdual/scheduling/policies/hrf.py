@@ -27,8 +27,9 @@ from swdual.scheduling.policies._moldable import (
     BACKFILLING,
     JobSize,
     Moldable,
-    UsefulSizes,
-    list_sizes,
+    Sizes,
+    list_all_sizes,
+    list_useful_sizes,
 )
 from swdual.scheduling.policy import Option, View
 
@@ -47,8 +48,8 @@ OPTIONS = {
     ),
     "surplus": Option(
         "no",
-        "Whether processors by which no job gains are handed out too, to the first jobs of the "
-        "queue, as algorithm 1 is printed.",
+        "Whether the whole budget is handed out, one by one, also where no job gains by it, as "
+        "algorithm 1 is printed.",
         ("no", "yes"),
     ),
     "backfilling": BACKFILLING,
@@ -124,7 +125,7 @@ class _Budget:
     extra
         Whether the first processor of each job does not count.
     surplus
-        Whether what nobody gains by is handed out.
+        Whether the whole budget is handed out, one by one, also where nobody gains by it.
     at_starts
         Whether a start gives the others new sizes at once.
     """
@@ -145,7 +146,7 @@ class _Budget:
         self._extra = extra
         self._surplus = surplus
         self._at_starts = at_starts
-        self._known: dict[int, UsefulSizes] = {}
+        self._known: dict[int, Sizes] = {}
         self._chosen: dict[int, JobSize] = {}
         self._changed = False
 
@@ -172,10 +173,11 @@ class _Budget:
         """Sizes change with the queue."""
         return False
 
-    def _sizes(self, view: View, job: Job) -> UsefulSizes:
+    def _sizes(self, view: View, job: Job) -> Sizes:
         sizes = self._known.get(job.index)
         if sizes is None:
-            sizes = self._known[job.index] = list_sizes(view.workload, job, self._processors)
+            listed = list_all_sizes if self._surplus else list_useful_sizes
+            sizes = self._known[job.index] = listed(view.workload, job, self._processors)
         return sizes
 
     def _renew(self, view: View) -> None:
@@ -192,47 +194,15 @@ class _Budget:
             return
         jobs = view.queue.values()
         sizes = [self._sizes(view, job) for job in jobs]
-        places = allocate(sizes, budget, self._limit)
-        given = np.array([s.processors[p] for s, p in zip(sizes, places.tolist(), strict=True)])
-        if self._surplus:
-            left = budget - int(given.sum())
-            given += hand_out_surplus(sizes, places, given, left, self._limit)
-        for job, known, place, count in zip(jobs, sizes, places, given.tolist(), strict=True):
-            self._chosen[job.index] = JobSize(count, float(known.requested_times[place]))
+        for job, known, index in zip(
+            jobs, sizes, allocate(sizes, budget, self._limit).tolist(), strict=True
+        ):
+            self._chosen[job.index] = JobSize(
+                int(known.processors[index]), float(known.requested_times[index])
+            )
 
 
-def hand_out_surplus(
-    sizes: Sequence[UsefulSizes],
-    places: NDArray[np.int64],
-    given: NDArray[np.int64],
-    left: int,
-    limit: int,
-) -> NDArray[np.int64]:
-    """Return (jobs,) the processors that each job gets although it is as fast without them.
-
-    Where all revenues are 0, algorithm 1 gives the first of the jobs processor after processor
-    until that job has reached its limit, then the next one.
-
-    Parameters
-    ----------
-    sizes
-        Those of each job.
-    places
-        (jobs,) which one of them it has; only jobs with their last one get more.
-    given
-        (jobs,) its processors.
-    left
-        What is left of the budget.
-    limit
-        Processors of a job.
-    """
-    fastest = places == [len(known.processors) - 1 for known in sizes]
-    room = np.minimum([known.widest for known in sizes], limit) - given
-    ends = np.cumsum(np.where(fastest, np.maximum(room, 0), 0))
-    return np.diff(np.minimum(ends, left), prepend=0)
-
-
-def allocate(sizes: Sequence[UsefulSizes], budget: int, limit: int) -> NDArray[np.int64]:
+def allocate(sizes: Sequence[Sizes], budget: int, limit: int) -> NDArray[np.int64]:
     """Return which of its sizes each job gets, by algorithm 1.
 
     Parameters

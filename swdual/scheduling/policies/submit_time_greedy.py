@@ -16,7 +16,7 @@ from swdual.scheduling.policies._moldable import (
     AtSubmission,
     JobSize,
     Moldable,
-    list_sizes,
+    list_useful_sizes,
 )
 from swdual.scheduling.policy import View
 
@@ -28,6 +28,6 @@ class Policy(Moldable):
 
     def __init__(self, platform: Platform, allocator: Allocator, backfilling: str) -> None:
         def choose(view: View, job: Job) -> JobSize:
-            return list_sizes(view.workload, job, platform.processors).find_fastest()
+            return list_useful_sizes(view.workload, job, platform.processors).find_fastest()
 
         super().__init__(AtSubmission(choose), backfilling)
