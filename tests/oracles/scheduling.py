@@ -60,6 +60,9 @@ Decide = Callable[[float, list[int], dict[int, float], int], list[int]]
 """What a policy does in a pass: of the instant, the waiting jobs in the order of the queue, the
 latest ends of the running ones and the number of free processors, make the jobs that start."""
 
+Choose = Callable[[frozenset[int], int], Collection[int] | None]
+"""What says which of the free processors a job gets that needs so many, or None for not these."""
+
 COMPRESSIONS = "textbook", "thesis", "none"
 
 
@@ -111,6 +114,45 @@ def end_time(job: Job, start: float) -> float:
 
 
 # Policies that plan anew in each pass.
+
+
+def fcfs_processors(jobs: Jobs, m: int, choose: Choose) -> tuple[Times, list[list[int]]]:
+    """Return the starts and processors when no job passes another.
+
+    Parameters
+    ----------
+    jobs, m
+        As for `fcfs`.
+    choose : callable
+        As for `conservative_processors`: the first of the queue waits as long as it returns None.
+
+    Returns
+    -------
+    starts : list of float
+        The start of each job.
+    processors : list of list of int
+        The processors that each job runs on, counted from 0, ascending.
+    """
+    known = _read(jobs, m)
+    starts = [math.nan] * len(known)
+    choices: list[list[int]] = [[] for _ in known]
+    running: list[int] = []
+    now = -math.inf
+    for j in _queue_order(known):
+        now = max(now, known[j].submit_time)
+        while True:
+            running = [i for i in running if end_time(known[i], starts[i]) > now]
+            free = set(range(m))
+            for i in running:
+                free -= set(choices[i])
+            enough = len(free) >= known[j].processors
+            chosen = choose(frozenset(free), known[j].processors) if enough else None
+            if chosen is not None:
+                break
+            now = min(end_time(known[i], starts[i]) for i in running)
+        starts[j], choices[j] = now, sorted(chosen)
+        running.append(j)
+    return starts, choices
 
 
 def _replay(jobs: list[Job], m: int, decide: Decide) -> Times:
@@ -372,9 +414,10 @@ class CountProfile:
 class ProcessorProfile:
     """Which processors are taken when: one (start, end, set) for each running or waiting job."""
 
-    def __init__(self, m: int) -> None:
+    def __init__(self, m: int, choose: Choose) -> None:
         self.now = -math.inf
         self.all = frozenset(range(m))
+        self.choose = choose
         self.taken: list[tuple[float, float, frozenset[int]]] = []
 
     def advance(self, now: float) -> None:
@@ -391,14 +434,15 @@ class ProcessorProfile:
         return free
 
     def earliest(self, processors: int, duration: float) -> tuple[float, frozenset[int]]:
-        """Return the earliest start with so many free so long, and the lowest numbered of them.
+        """Return the earliest start with so many free so long, and those that are chosen of them.
 
         It is now or the end of some interval: elsewhere the job could start a little earlier.
         """
         for start in sorted({self.now, *(end for _, end, _ in self.taken)}):
             free = self.free_during(start, start + duration)
-            if len(free) >= processors:
-                return start, frozenset(sorted(free)[:processors])
+            chosen = self.choose(free, processors) if len(free) >= processors else None
+            if chosen is not None:
+                return start, frozenset(chosen)
         raise ValueError(f"there are not {processors} processors")
 
     def take(self, start: float, end: float, choice: frozenset[int]) -> None:
@@ -492,13 +536,23 @@ def conservative(jobs: Jobs, m: int, compression: str = "textbook") -> tuple[Tim
     return starts, promised
 
 
+def lowest(free: Collection[int], processors: int) -> list[int]:
+    """Return the lowest numbered of the free processors."""
+    return sorted(free)[:processors]
+
+
 def conservative_processors(
-    jobs: Jobs, m: int, compression: str = "textbook", *, keep_processors: bool = False
+    jobs: Jobs,
+    m: int,
+    compression: str = "textbook",
+    *,
+    keep_processors: bool = False,
+    choose: Choose = lowest,
 ) -> tuple[Times, Times, list[list[int]]]:
     """Return the starts, promises and processors where reservations are of certain processors.
 
     A job gets the earliest start at which enough processors are free, each during the whole of
-    its requested time, and of these the lowest numbered ones.
+    its requested time, and of these the lowest numbered ones, or those of another rule.
 
     Parameters
     ----------
@@ -506,7 +560,11 @@ def conservative_processors(
         As for `conservative`; some hundred jobs.
     keep_processors : bool
         What the textbook's compression does with a job that it puts back where it was: whether
-        it keeps its processors, or is given the lowest numbered ones that are free now.
+        it keeps its processors, or is given the chosen ones of those that are free now.
+    choose : callable
+        Chooses among the free processors. If it returns None, the job does not start then (thesis,
+        section 4.5.2: "the search for valid time slices will continue"); what it refuses of some
+        processors, it must refuse of fewer.
 
     Returns
     -------
@@ -516,7 +574,7 @@ def conservative_processors(
         The processors that each job runs on, counted from 0, ascending.
     """
     known = _read(jobs, m)
-    profile = ProcessorProfile(m)
+    profile = ProcessorProfile(m, choose)
     starts, promised, choices = _conservative(known, profile, compression, keep_processors)
     return starts, promised, [sorted(choice) for choice in choices]
 

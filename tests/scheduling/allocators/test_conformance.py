@@ -8,7 +8,7 @@ on small platforms, and with the rules in plain Python on the platforms of the t
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from types import ModuleType
 
@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from oracles import platform_levels as levels
 from support.properties import examples
 
 from swdual import registry
@@ -88,6 +89,7 @@ FEWEST = {
     "contiguous": ranges_of,
     "local": clusters_of,
     "platform_level": level_of,
+    "platform_level_lowest": level_of,
 }
 """What each forced allocator keeps to the fewest."""
 
@@ -224,13 +226,17 @@ def slow_local(free, count, platform):
     return set(inside[:count]) if len(inside) >= count else None
 
 
-def slow_level(free, count, platform, best_effort=False):
-    fitting = [size for size in platform.block_sizes if size >= count]
-    for size in fitting if best_effort else fitting[:1]:
-        for block in groups(free, size):
-            if len(block) >= count:
-                return set(block[:count])
-    return None
+def slow_level(free, count, platform, forced):
+    sizes = platform.block_sizes
+    return as_set(levels.platform_level(free, count, sizes, platform.cluster_size, forced=forced))
+
+
+def slow_level_lowest(free, count, platform, forced):
+    return as_set(levels.platform_level_lowest(free, count, platform.block_sizes, forced=forced))
+
+
+def as_set(chosen):
+    return None if chosen is None else set(chosen)
 
 
 RULES = {
@@ -242,8 +248,10 @@ RULES = {
     "best_effort_local": lambda free, count, platform: slow_largest(
         groups(free, platform.cluster_size), count
     ),
-    "platform_level": slow_level,
-    "best_effort_platform_level": lambda *job: slow_level(*job, best_effort=True),
+    "platform_level": partial(slow_level, forced=True),
+    "best_effort_platform_level": partial(slow_level, forced=False),
+    "platform_level_lowest": partial(slow_level_lowest, forced=True),
+    "best_effort_platform_level_lowest": partial(slow_level_lowest, forced=False),
 }
 
 
@@ -313,7 +321,8 @@ FIGURE = Platform(8, (2, 4, 8))
         ("platform_level", "0 2-3 6-7", 4, None),
         ("platform_level", "0 2-3 6-7", 2, "2-3"),
         ("platform_level", "1 2 4-7", 4, "4-7"),
-        ("best_effort_platform_level", "0 2-3 6-7", 4, "0 2-3 6"),
+        ("best_effort_platform_level", "0 2-3 6-7", 4, "2-3 6-7"),
+        ("best_effort_platform_level_lowest", "0 2-3 6-7", 4, "0 2-3 6"),
         ("best_effort_platform_level", "1-2 5 7", 2, "1-2"),
     ],
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from swdual.scheduling.engine import simulate
 from swdual.scheduling.policies._moldable import Shares, UsefulSizes, list_sizes
 from swdual.scheduling.policies.hrf import allocate
 from swdual.scheduling.validation import violations
-from swdual.scheduling.workload.moldable import Alternatives, generate
+from swdual.scheduling.workload.downey import Downey
+from swdual.scheduling.workload.moldable import Alternatives, generate, offer
 from swdual.scheduling.workload.workload import Workload
 
 pytestmark = pytest.mark.sample("values")
@@ -67,6 +69,41 @@ def random_jobs(seed, count, m, *, convex):
     return tabulated(submit, tables, run, requested), jobs
 
 
+def downey_jobs(seed, count, m, *, twins=True):
+    """Return the workload and the oracle's jobs, with Downey's speed-up.
+
+    A third of them have sigma 0, as one in seven in Cirne and Berman's model: their flat end, from
+    A processors on, is where times differ by rounding. Twins have the same revenue; no other
+    jobs have by the exact formula, where rounding would say which is higher.
+    """
+    rng = np.random.default_rng(seed)
+    kinds = rng.integers(0, count, count) if twins else np.arange(count)
+    submit = np.cumsum(rng.uniform(0, 60, count) * rng.choice([0, 1], count))
+    length = rng.uniform(20, 1000, count)[kinds]
+    parallelism = rng.uniform(1, 1.2 * m, count)[kinds]
+    sigma = np.maximum(0, rng.uniform(-1, 2, count))[kinds]
+    requested = length * rng.choice([0.625, 1.0, 1.0, 1.5], count)[kinds]
+    rigid = Workload.from_arrays(submit, length, 1, requested_time=requested)
+    workload = replace(rigid, speedup=Downey(length, parallelism, sigma))
+    jobs = [
+        oracle.Job(
+            float(submit[i]),
+            oracle.downey_times(length[i], parallelism[i], sigma[i], m),
+            oracle.downey_times(requested[i], parallelism[i], sigma[i], m),
+        )
+        for i in range(count)
+    ]
+    return workload, jobs
+
+
+def assert_same(schedule, expected):
+    """Assert that jobs run on as many processors, and start when they should, but for rounding."""
+    starts, sizes = zip(*expected, strict=True)
+    assert schedule.processors.tolist() == list(sizes)
+    assert schedule.start_time.tolist() == pytest.approx(starts, rel=1e-9)
+    assert violations(schedule) == []
+
+
 def outcome(schedule):
     return list(zip(schedule.start_time.tolist(), schedule.processors.tolist(), strict=True))
 
@@ -103,20 +140,53 @@ def test_highest_revenue_first_finds_strategy_a():
     assert schedule.processors.tolist() == [2, 2, 1]
     assert schedule.turnaround_time.mean() == 9
     assert violations(schedule) == []
-    assert oracle.literal_hrf(EXAMPLE, 5, 3) == [2, 2, 1]
+    assert oracle.literal_hrf(EXAMPLE, 5 - 3, 3) == [2, 2, 1]
     # The start of the first job gives the third one two processors, for which there is no room.
     at_once = simulate(jobs, 3, "hrf", options={"alpha": 5 / 3, "renewal": "start"})
     assert at_once.turnaround_time.mean() == pytest.approx(38 / 3, abs=1e-12)
 
 
+def test_what_brings_nothing_is_handed_out_if_it_is_asked_for():
+    """Four rounds after the first processors, at most three each: the last one has no revenue.
+
+    By algorithm 1, the first job gets 3 processors and starts; then the second one gets 2 for 3 s
+    less, the third one 2 for 1 s less, and again the second one, the first of two with nothing to
+    gain; the fourth round finds it at the limit and goes to the third.
+    """
+    jobs = tabulated([0.0] * 3, [[8.0, 3.0, 3.0], [8.0, 5.0, 5.0], [8.0, 7.0, 7.0]])
+    options = {"alpha": 4 / 3, "budget": "extra"}
+    kept = simulate(jobs, 3, "hrf", options={**options, "surplus": "no"})
+    assert outcome(kept) == [(0, 2), (3, 2), (8, 2)]
+    assert outcome(simulate(jobs, 3, "hrf", options=options)) == outcome(kept)
+    assert outcome(simulate(jobs, 3, "hrf", options={**options, "surplus": "yes"})) == [
+        (0, 3),
+        (3, 3),
+        (8, 3),
+    ]
+
+
+def test_a_processor_is_handed_out_though_the_job_takes_longer():
+    """Line 6 wants the highest revenue, and not that it be above 0."""
+    jobs = tabulated([0.0], [[8.0, 4.0, 6.0, 5.0]])
+    for alpha, budget, size in ((0.5, "total", 2), (0.75, "total", 3), (1, "total", 4),
+                                (0.5, "extra", 3), (1, "extra", 4)):  # fmt: skip
+        options = {"alpha": alpha, "budget": budget, "surplus": "yes"}
+        schedule = simulate(jobs, 4, "hrf", options=options)
+        assert schedule.processors.tolist() == [size]
+        assert violations(schedule) == []
+
+
 # The oracle.
 
 
+@pytest.mark.parametrize("surplus", ["no", "yes"])
 @pytest.mark.parametrize("budget", ["total", "extra"])
 @pytest.mark.parametrize("renewal", ["instant", "start"])
 @pytest.mark.parametrize("backfilling", SELECTIONS)
 @pytest.mark.parametrize("convex", [True, False])
-def test_highest_revenue_first_does_what_the_oracle_does(convex, backfilling, renewal, budget):
+def test_highest_revenue_first_does_what_the_oracle_does(
+    convex, backfilling, renewal, budget, surplus
+):
     """On 150 random instances with random budgets and limits, also where speed-ups have dents."""
     for seed in seeds(150):
         m = 2 + seed % 9
@@ -125,15 +195,51 @@ def test_highest_revenue_first_does_what_the_oracle_does(convex, backfilling, re
         schedule = simulate(
             workload, m, "hrf",
             options={"alpha": alpha, "threshold": threshold, "backfilling": backfilling,
-                     "renewal": renewal, "budget": budget},
+                     "renewal": renewal, "budget": budget, "surplus": surplus},
         )  # fmt: skip
         expected = oracle.schedule_hrf(
             jobs, m, math.floor(alpha * m), math.floor(threshold * m),
             backfilling=backfilling == "aggressive", each_start=renewal == "start",
-            extra=budget == "extra",
+            extra=budget == "extra", surplus=surplus == "yes",
         )  # fmt: skip
         assert outcome(schedule) == expected, seed
         assert violations(schedule) == []
+
+
+@pytest.mark.parametrize("surplus", ["no", "yes"])
+@pytest.mark.parametrize("budget", ["total", "extra"])
+@pytest.mark.parametrize("backfilling", SELECTIONS)
+def test_downeys_jobs_get_what_the_oracle_gives_them(backfilling, budget, surplus):
+    """Its times are exact: rounding must give nobody a processor, nor decide between jobs."""
+    for seed in seeds(75):
+        m = 2 + seed % 24
+        workload, jobs = downey_jobs(seed, 20, m)
+        alpha, threshold = 0.25 + seed % 7 / 4, (1 + seed % 4) / 4
+        schedule = simulate(
+            workload, m, "hrf",
+            options={"alpha": alpha, "threshold": threshold, "backfilling": backfilling,
+                     "budget": budget, "surplus": surplus},
+        )  # fmt: skip
+        expected = oracle.schedule_hrf(
+            jobs, m, math.floor(alpha * m), math.floor(threshold * m),
+            backfilling=backfilling == "aggressive", extra=budget == "extra",
+            surplus=surplus == "yes",
+        )  # fmt: skip
+        assert_same(schedule, expected)
+
+
+@pytest.mark.parametrize("backfilling", SELECTIONS)
+@pytest.mark.parametrize("surplus", ["no", "yes"])
+def test_an_adaptive_alpha_hands_out_a_surplus_too(backfilling, surplus):
+    """Of the waiting jobs' part of the processors."""
+    for seed in seeds(25):
+        m = 3 + seed % 14
+        workload, jobs = downey_jobs(seed, 20, m)
+        options = {"adaptive": "yes", "backfilling": backfilling, "surplus": surplus}
+        expected = oracle.schedule_hrf(
+            jobs, m, None, m, backfilling=backfilling == "aggressive", surplus=surplus == "yes"
+        )
+        assert_same(simulate(workload, m, "hrf", options=options), expected)
 
 
 @pytest.mark.parametrize("backfilling", SELECTIONS)
@@ -167,6 +273,23 @@ def test_its_rivals_do_what_the_oracle_does(policy, backfilling):
         assert violations(schedule) == []
 
 
+@pytest.mark.parametrize("policy", RIVALS)
+@pytest.mark.parametrize("backfilling", SELECTIONS)
+def test_its_rivals_give_downeys_jobs_what_the_oracle_gives_them(policy, backfilling):
+    """Nor do they give away processors for rounding."""
+    for seed in seeds(25):
+        m = 2 + seed % 24
+        # Shares of twins may lie halfway between whole numbers, where rounding decides.
+        workload, jobs = downey_jobs(seed, 20, m, twins=False)
+        filled = backfilling == "aggressive"
+        if policy == "submit_time_greedy":
+            expected = oracle.schedule_greedy(jobs, m, backfilling=filled)
+        else:
+            early = policy == "submit_time_fair"
+            expected = oracle.schedule_fair(jobs, m, backfilling=filled, at_submission=early)
+        assert_same(simulate(workload, m, policy, options={"backfilling": backfilling}), expected)
+
+
 @examples(200)
 @given(st.data())
 def test_where_each_processor_gains_less_algorithm_1_is_literal(data):
@@ -181,7 +304,9 @@ def test_where_each_processor_gains_less_algorithm_1_is_literal(data):
     sizes = [worth(own) for own in times]
     places = allocate(sizes, budget, limit)
     given = [int(s.processors[p]) for s, p in zip(sizes, places.tolist(), strict=True)]
-    assert given == oracle.literal_hrf(times, budget, limit) == oracle.hrf(times, budget, limit)
+    rounds = max(0, budget - count)
+    assert given == oracle.literal_hrf(times, rounds, limit, stop_at_zero=True)
+    assert given == oracle.hrf(times, budget, limit)
     assert sum(given) <= max(budget, count)
     assert max(given) <= limit
 
@@ -242,12 +367,32 @@ def test_no_job_gets_more_than_the_threshold(jobs, threshold):
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-def test_rigid_jobs_are_scheduled_as_by_fcfs_and_easy(jobs, policy, backfilling):
-    """Their only size is their own."""
+def test_jobs_of_one_size_are_scheduled_as_by_fcfs_and_easy(jobs, policy, backfilling):
+    """Moldable jobs that offer their own size only."""
     rigid = Workload.from_arrays(
         jobs.submit_time, jobs.run_time, jobs.processors, requested_time=jobs.requested_time
     )
-    assert same(run(rigid, policy, backfilling=backfilling), run(rigid, RIGID[backfilling]))
+    sizes = tuple(jobs.processors[:, None])
+    only = replace(rigid, speedup=Alternatives(sizes, tuple(jobs.run_time[:, None])))
+    assert same(run(only, policy, backfilling=backfilling), run(rigid, RIGID[backfilling]))
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("processors", [1, [1, 3]])
+def test_rigid_jobs_are_refused(policy, processors):
+    """A trace says how long its jobs ran on their sizes, and nothing of others."""
+    with pytest.raises(InputError, match="moldable"):
+        simulate(Workload.from_arrays([0, 1], 5, processors), 4, policy)
+
+
+@pytest.mark.parametrize("options", [{}, {"alpha": 3, "budget": "extra"}])
+def test_a_surplus_of_jobs_that_offer_few_sizes_makes_a_valid_schedule(jobs, options, backfilling):
+    """Below its smallest size a job cannot run, and between two it is no faster."""
+    few = offer(jobs, 64, seed=1)
+    schedule = run(few, "hrf", surplus="yes", backfilling=backfilling, **options)
+    assert violations(schedule) == []
+    smallest = [sizes[0] for sizes in few.speedup.sizes]
+    assert (schedule.processors >= smallest).all()
 
 
 @pytest.mark.parametrize("policy", POLICIES)
@@ -319,6 +464,7 @@ def test_any_function_may_be_a_weight_but_must_give_weights():
         ({"threshold": 0}, "threshold is 0"),
         ({"threshold": 1.1}, "threshold is 1.1"),
         ({"renewal": "never"}, "renewal"),
+        ({"surplus": "some"}, "surplus"),
     ],
 )
 def test_parameters_out_of_range_are_refused(options, words):
@@ -335,3 +481,69 @@ def test_sizes_that_are_no_faster_than_smaller_ones_are_not_worth_having():
     assert sizes.find_fastest() == (5, 4)
     assert sizes.find_fastest(4) == (3, 5)
     assert UsefulSizes(np.array([4, 6]), np.array([9.0, 7.0])).find_fastest(2) == (4, 9)
+
+
+# The flat end of a speed-up, where times differ by rounding.
+
+FLAT = [
+    (349.0, 5.538612174202525, 0.0),
+    (352.0, 99.34720296424963, 0.0),
+    (1218.0, 72.91308219266944, 0.0),
+    (274312.0, 14.390484844030784, 0.0),
+]
+"""Sequential time, A and sigma of jobs of Cirne and Berman's model; no time is below L / A."""
+
+
+@pytest.mark.parametrize(("length", "parallelism", "sigma"), FLAT)
+@pytest.mark.parametrize("policy", POLICIES)
+def test_no_processor_is_given_for_a_rounding_error(policy, length, parallelism, sigma):
+    """The smallest size that has the full speed-up is the largest one."""
+    rigid = Workload.from_arrays(0.0, [length], 1)
+    workload = replace(rigid, speedup=Downey([length], [parallelism], [sigma]))
+    full = math.ceil(parallelism)
+    times = workload.speedup.run_times(0, 128)
+    assert times[full:].min() < times[full - 1]  # by rounding: else this tests nothing
+    assert times[full:].min() == pytest.approx(times[full - 1], rel=1e-15)
+    assert simulate(workload, 128, policy).processors.tolist() == [full]
+    assert list_sizes(workload, workload[0], 128).processors.tolist() == list(range(1, full + 1))
+
+
+@pytest.mark.parametrize(
+    ("times", "expected"),
+    [
+        ([5640.0, 2820.084164006792, 2820.0841640067915], [1, 2]),
+        ([8.0, 8 * (1 - 1e-13), 8 * (1 - 9e-13)], [1]),
+        ([8.0, 8 * (1 - 1e-11), 8 * (1 - 2e-11)], [1, 2, 3]),
+        # Many steps, each too small, are worth something together.
+        ([8.0] + [8 * (1 - n * 4e-13) for n in range(1, 7)], [1, 4, 7]),
+        ([math.inf, 6.0, 6 * (1 - 1e-13), 3.0], [2, 4]),
+    ],
+)
+def test_a_size_is_faster_by_more_than_one_part_in_a_million_million(times, expected):
+    """Than the fastest of the smaller ones that counted."""
+    offered = [n for n, time in enumerate(times, 1) if time < math.inf]
+    own = np.array([times[n - 1] for n in offered])
+    rigid = Workload.from_arrays(0.0, [8.0], offered[:1])
+    workload = replace(rigid, speedup=Alternatives((np.array(offered),), (own,)))
+    assert list_sizes(workload, workload[0], len(times)).processors.tolist() == expected
+    assert oracle.useful_sizes(times) == expected
+
+
+@examples(300)
+@given(
+    length=st.integers(1, 10**6),
+    parallelism=st.integers(1000, 100_000),
+    sigma=st.one_of(st.just(0), st.integers(0, 3000)),
+    m=st.integers(1, 150),
+)
+def test_the_useful_sizes_of_downeys_jobs_are_those_of_the_exact_formula(
+    length, parallelism, sigma, m
+):
+    """All up to the flat end: to A if sigma is 0, else to 2 A - 1 or A + A sigma - sigma."""
+    parallelism, sigma = parallelism / 1000, sigma / 1000
+    rigid = Workload.from_arrays(0.0, [length], 1)
+    workload = replace(rigid, speedup=Downey([length], [parallelism], [sigma]))
+    found = list_sizes(workload, workload[0], m).processors.tolist()
+    assert found == oracle.useful_sizes(oracle.downey_times(length, parallelism, sigma, m))
+    if sigma == 0:
+        assert found == list(range(1, min(m, math.ceil(parallelism)) + 1))
