@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
+from swdual.runtime.jit import kernel
 from swdual.scheduling.job import Job
 from swdual.scheduling.placing import reason_to_wait, start_now
 from swdual.scheduling.policies._waiting import MIN_COLUMNS, WaitingColumns
@@ -84,9 +85,22 @@ def list_useful_sizes(workload: Workload, job: Job, max_processors: int) -> Size
         If the jobs are rigid.
     """
     ratios = _ratios(workload, job, max_processors)
-    fastest = np.minimum.accumulate(ratios)
-    faster = np.flatnonzero(ratios < FASTER * np.append(np.inf, fastest[:-1]))
+    faster = _find_faster(ratios)
     return Sizes(faster + 1, job.requested_time * ratios[faster])
+
+
+@kernel
+def _find_faster(times: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return where times are below the last one that was found, and not by rounding alone."""
+    found = np.empty(len(times), np.int64)
+    count = 0
+    fastest = np.inf
+    for place in range(len(times)):
+        if times[place] < FASTER * fastest:
+            found[count] = place
+            count += 1
+            fastest = times[place]
+    return found[:count].copy()
 
 
 def list_all_sizes(workload: Workload, job: Job, max_processors: int) -> Sizes:

@@ -14,7 +14,7 @@ from support.properties import examples, seeds
 
 from swdual.errors import InputError
 from swdual.scheduling.engine import simulate
-from swdual.scheduling.policies._moldable import Shares, UsefulSizes, list_sizes
+from swdual.scheduling.policies._moldable import Shares, Sizes, list_useful_sizes
 from swdual.scheduling.policies.hrf import allocate
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload.downey import Downey
@@ -314,7 +314,7 @@ def test_where_each_processor_gains_less_algorithm_1_is_literal(data):
 def worth(times):
     """Return the sizes of a job with such times."""
     workload = tabulated([0.0], [times])
-    return list_sizes(workload, workload[0], len(times))
+    return list_useful_sizes(workload, workload[0], len(times))
 
 
 # Limits of the parameters.
@@ -480,7 +480,7 @@ def test_sizes_that_are_no_faster_than_smaller_ones_are_not_worth_having():
     assert sizes.requested_times.tolist() == [8, 5, 4]
     assert sizes.find_fastest() == (5, 4)
     assert sizes.find_fastest(4) == (3, 5)
-    assert UsefulSizes(np.array([4, 6]), np.array([9.0, 7.0])).find_fastest(2) == (4, 9)
+    assert Sizes(np.array([4, 6]), np.array([9.0, 7.0])).find_fastest(2) == (4, 9)
 
 
 # The flat end of a speed-up, where times differ by rounding.
@@ -505,7 +505,9 @@ def test_no_processor_is_given_for_a_rounding_error(policy, length, parallelism,
     assert times[full:].min() < times[full - 1]  # by rounding: else this tests nothing
     assert times[full:].min() == pytest.approx(times[full - 1], rel=1e-15)
     assert simulate(workload, 128, policy).processors.tolist() == [full]
-    assert list_sizes(workload, workload[0], 128).processors.tolist() == list(range(1, full + 1))
+    assert list_useful_sizes(workload, workload[0], 128).processors.tolist() == list(
+        range(1, full + 1)
+    )
 
 
 @pytest.mark.parametrize(
@@ -525,7 +527,7 @@ def test_a_size_is_faster_by_more_than_one_part_in_a_million_million(times, expe
     own = np.array([times[n - 1] for n in offered])
     rigid = Workload.from_arrays(0.0, [8.0], offered[:1])
     workload = replace(rigid, speedup=Alternatives((np.array(offered),), (own,)))
-    assert list_sizes(workload, workload[0], len(times)).processors.tolist() == expected
+    assert list_useful_sizes(workload, workload[0], len(times)).processors.tolist() == expected
     assert oracle.useful_sizes(times) == expected
 
 
@@ -543,7 +545,7 @@ def test_the_useful_sizes_of_downeys_jobs_are_those_of_the_exact_formula(
     parallelism, sigma = parallelism / 1000, sigma / 1000
     rigid = Workload.from_arrays(0.0, [length], 1)
     workload = replace(rigid, speedup=Downey([length], [parallelism], [sigma]))
-    found = list_sizes(workload, workload[0], m).processors.tolist()
+    found = list_useful_sizes(workload, workload[0], m).processors.tolist()
     assert found == oracle.useful_sizes(oracle.downey_times(length, parallelism, sigma, m))
     if sigma == 0:
         assert found == list(range(1, min(m, math.ceil(parallelism)) + 1))
