@@ -80,8 +80,12 @@ def fullest_in_block(free: Ranges, size: int, count: int, platform: Platform) ->
     block = _first_block(free, size, count)
     if block < 0:
         return None
-    within_block = within(free, block * size, (block + 1) * size)
-    return fullest_clusters(within_block, count, platform, platform.processors)
+    first, stop = block * size, (block + 1) * size
+    first_cluster = first // platform.cluster_size
+    clusters = (stop - 1) // platform.cluster_size - first_cluster + 1
+    return _fullest(
+        within(free, first, stop), count, platform.cluster_size, first_cluster, clusters, clusters
+    )
 
 
 def fullest_clusters(
@@ -103,9 +107,8 @@ def fullest_clusters(
         How many clusters may be used.
     """
     size = platform.cluster_size
-    return _none_if_empty(
-        _fullest(free, count, size, platform.clusters_needed(platform.processors), max_clusters)
-    )
+    every = platform.clusters_needed(platform.processors)
+    return _none_if_empty(_fullest(free, count, size, 0, every, max_clusters))
 
 
 def _none_if_empty(ranges: Ranges) -> Ranges | None:
@@ -194,14 +197,17 @@ def _first_block(free: Ranges, size: int, count: int) -> int:
 
 
 @kernel
-def _fullest(free: Ranges, count: int, size: int, clusters: int, max_clusters: int) -> Ranges:
+def _fullest(
+    free: Ranges, count: int, size: int, first_cluster: int, clusters: int, max_clusters: int
+) -> Ranges:
+    """Return the processors of the fullest clusters of `size`, of those from the first one on."""
     sizes = np.zeros(clusters, np.int64)
     held = made = used = 0
     for k in range(len(free)):
         first, stop = free[k, 0], free[k, 1]
-        cluster = first // size
+        cluster = first // size - first_cluster
         while first < stop:
-            end = min(stop, (cluster + 1) * size)
+            end = min(stop, (first_cluster + cluster + 1) * size)
             sizes[cluster] += end - first
             held += end - first
             first = end
@@ -216,9 +222,9 @@ def _fullest(free: Ranges, count: int, size: int, clusters: int, max_clusters: i
         return chosen[:0].copy()
     for k in range(len(free)):
         first, stop = free[k, 0], free[k, 1]
-        cluster = first // size
+        cluster = first // size - first_cluster
         while first < stop and count > 0:
-            end = min(stop, (cluster + 1) * size)
+            end = min(stop, (first_cluster + cluster + 1) * size)
             taken = min(left[cluster], end - first)
             if taken:
                 left[cluster] -= taken
