@@ -16,8 +16,6 @@ import pytest
 sys.path.append(str(Path(__file__).resolve().parent))
 from _campaign import KeptRows, Row, Rows, address, check_traces, density, draw, read, write
 from _verdicts import CONTRADICTED, REPRODUCED, UNDECIDED, Claim
-from contiguity import THESIS, VARIANTS, instance, settings
-from contiguity import claims_of as contiguity_claims_of
 from platform_level import BASIC, LOWEST, METRICS_KEPT, WORSE, summary_of
 from platform_level import VARIANTS as PLATFORM_VARIANTS
 from platform_level import beyond_of as platform_beyond_of
@@ -77,30 +75,6 @@ def test_requests_of_run_times_leave_no_run_longer(tmp_path: Path) -> None:
         assert row["killed_without_penalty"] == 0
         assert row["basic platform_level_factor"] > 1
         assert row["basic success_rate"] < 1
-
-
-@needs_traces
-def test_jobs_are_queued_in_the_order_in_which_they_are_drawn() -> None:
-    """Not in that of the trace: numbers of processors of a draw and of its neighbour differ."""
-    drawn = instance(TRACES, {**THESIS, "instance": 0, "size": 40})
-    assert len(drawn) == 40
-    assert drawn.submit_time.max() == 0
-    assert drawn.processors.max() <= THESIS["processors"]
-    other = instance(TRACES, {**THESIS, "instance": 1, "size": 40})
-    assert drawn.run_time.tolist() != other.run_time.tolist()
-
-
-def test_missing_traces_are_named(tmp_path: Path) -> None:
-    """A folder without the traces is an error that says which file it lacks."""
-    done = subprocess.run(
-        [sys.executable, FOLDER / "contiguity.py", "--quick", "--traces", tmp_path],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 1
-    assert "has no CEA-Curie-2011-2.1-cln.swf.gz, the trace curie; it is at https://" in done.stderr
-    assert "name that by --traces" in done.stderr
 
 
 def test_the_archive_has_a_folder_for_every_trace(tmp_path: Path) -> None:
@@ -205,56 +179,9 @@ def test_density_integrates_to_one() -> None:
     assert abs(points[found.argmax()]) < 0.5
 
 
-def contiguity_rows(**makespans: float) -> list[Row]:
-    """Return rows of 40 instances of each setting, whose makespans are basic's times a factor."""
-    rows = []
-    for setting in settings():
-        for number in range(40):
-            row: Row = {**setting, "instance": number, "needed": 1000}
-            for place, variant in enumerate(VARIANTS):
-                noise = 1e-5 * (number % 5 - 2)
-                factor = makespans.get(variant, 1.0) + noise * (
-                    20 if variant == "contiguous" else 1
-                )
-                row |= {
-                    f"{variant} makespan": (100 + number) * factor,
-                    f"{variant} contiguous": 100 + 10 * place + number % 3,
-                    f"{variant} local": 100 + 10 * place + number % 7 * (variant == "contiguous"),
-                    f"{variant} clusters": 1200 - 20 * place + number % 3,
-                }
-            rows.append(row)
-    return rows
-
-
 def verdict(claims: list[Claim], text: str, where: str = "") -> str:
     (found,) = {each.verdict for each in claims if text in each.quotation and where in each.where}
     return found
-
-
-@pytest.mark.parametrize(
-    ("factor", "expected"),
-    [(1.0009, REPRODUCED), (1.001, UNDECIDED), (1.0011, CONTRADICTED), (0.9989, CONTRADICTED)],
-)
-def test_a_makespan_is_judged_by_its_distance_from_basic(factor: float, expected: str) -> None:
-    """Best effort contiguous must be within 0.1 % of basic, above or below."""
-    rows = contiguity_rows(best_effort_contiguous=factor)
-    shown = [row for row in rows if all(row[k] == v for k, v in THESIS.items())]
-    claims, _ = contiguity_claims_of(rows, shown)
-    assert verdict(claims, "less than 0.1%") == expected
-    assert verdict(claims, "99.6%") == UNDECIDED  # 40 instances are too few to say so
-    assert verdict(claims, "less stable") == REPRODUCED
-
-
-def test_claims_of_placement_follow_the_shares() -> None:
-    """Shares that rise along the variants decide each claim as they must."""
-    claims, beyond = contiguity_claims_of(contiguity_rows(), contiguity_rows())
-    assert verdict(claims, "achieves worse results than basic") == CONTRADICTED
-    assert verdict(claims, "forced contiguous outperforms basic") == REPRODUCED
-    assert verdict(claims, "with however more variability") == REPRODUCED
-    assert verdict(claims, "higher number of jobs") == REPRODUCED
-    assert {each.where.rpartition(", ")[2] for each in beyond} >= {"algorithm 3", "600 jobs"}
-    far = contiguity_rows(local=1.03)
-    assert verdict(contiguity_claims_of(far, far)[0], "higher number of jobs") == CONTRADICTED
 
 
 def platform_rows(name: str, factors: dict[str, float], spread: float = 0.0) -> KeptRows:
