@@ -257,6 +257,11 @@ def _appending(path: Path | None, rows: Iterable[Row]) -> Iterator[Callable[[Row
 
 def read(path: Path | None) -> list[Row]:
     """Return the whole rows of a file, without what was cut off; none if there is no file."""
+    return [{name: _value(text) for name, text in row.items()} for row in read_texts(path)]
+
+
+def read_texts(path: Path | None) -> list[dict[str, str]]:
+    """Return the same with values as they are written."""
     if path is None or not path.exists():
         return []
     content = path.read_bytes()
@@ -266,11 +271,7 @@ def read(path: Path | None) -> list[Row]:
     if not whole:
         return []
     names, *rows = whole
-    return [
-        {name: _value(text) for name, text in zip(names, row, strict=True)}
-        for row in rows
-        if len(row) == len(names)
-    ]
+    return [dict(zip(names, row, strict=True)) for row in rows if len(row) == len(names)]
 
 
 def _value(text: str) -> int | float | str:

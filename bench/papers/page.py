@@ -18,7 +18,7 @@ from typing import NamedTuple
 # This folder comes last: it has a file that is called like the package.
 sys.path.sort(key=lambda folder: Path(folder).resolve() == Path(__file__).resolve().parent)
 sys.path.append(str(Path(__file__).resolve().parent))
-from _campaign import Row, newest, read
+from _campaign import newest, read_texts
 from _verdicts import (
     CONTRADICTED,
     REPRODUCED,
@@ -132,16 +132,17 @@ PAPERS = (
 )  # fmt: skip
 
 
-def kept(name: str, table: str) -> list[Row]:
+def kept(name: str, table: str) -> list[dict[str, str]]:
     """Return a kept table of a campaign; none if it has no such table."""
-    return read(newest(name) / f"{name}_{table}")
+    return read_texts(newest(name) / f"{name}_{table}")
 
 
 def claims_of(name: str) -> list[Claim]:
     """Return the kept claims of a campaign."""
     return [
-        Claim(**{field: row[field] for field in Claim._fields})
+        Claim(**{**row, "instances": int(row["instances"])})
         for row in kept(name, "verdicts.csv")
+        if row.pop("claim")
     ]
 
 
@@ -169,6 +170,7 @@ def pages() -> dict[Path, str]:
             "inputs": _inputs(paper.name),
             "beyond": _beyond(paper.name),
         }
+    found[PAGES / "swdual.md"]["speeds"] = _speeds()
     return {path: fill(path.read_text(), blocks) for path, blocks in found.items()}
 
 
@@ -252,11 +254,11 @@ def _reasons(name: str) -> list[str]:
     """Return why sentences fail or cannot be judged, where we know it."""
     numbers: dict[str, list[str]] = {}
     for row in kept(name, "verdicts.csv"):
-        usual = re.match(r"(the whole|no part of the|a part of the) interval", str(row["reason"]))
+        usual = re.match(r"(the whole|no part of the|a part of the) interval", row["reason"])
         if not usual and row["verdict"] != REPRODUCED:
-            of = numbers.setdefault(str(row["reason"]), [])
-            if str(row["claim"]) not in of:
-                of.append(str(row["claim"]))
+            of = numbers.setdefault(row["reason"], [])
+            if row["claim"] not in of:
+                of.append(row["claim"])
     return [f"- **{', '.join(of)}**: {reason}." for reason, of in numbers.items()]
 
 
@@ -272,6 +274,28 @@ def _inputs(name: str) -> list[str]:
             for row in rows
         ),
     ]  # fmt: skip
+
+
+def _speeds() -> list[str]:
+    """Return a line for each program of chapter 2: its GCUPS on each database."""
+    rows = kept("swdual", "summary.csv")
+    cases = [*dict.fromkeys(row["case"] for row in rows if row["part"] == "table2.4"), "UniProt"]
+    speeds: dict[tuple[str, str, str], dict[str, str]] = {}
+    for row in rows:
+        if row["part"] in {"table2.2", "table2.4", "whole"}:
+            whole = ", full size" if row["part"] == "whole" else ""
+            name = row["program"].removeprefix(f"{row['workers']} ")
+            cells = speeds.setdefault((name, row["workers"], row["how"]), {})
+            cells[row["case"] + whole] = f"{float(row['gcups']):.3g}"
+            if row["case"] == "UniProt" and row["thesis_gcups"]:
+                cells["thesis"] = f"{float(row['thesis_gcups']):.3g}"
+    columns = [*cases, "UniProt, full size", "thesis"]
+    titles = [*columns[:-1], "the thesis, UniProt"]
+    return [
+        _cells(["Program", "Workers", "How", *titles]),
+        "|---|---:|---" + "|---:" * len(columns) + "|",
+        *(_cells([*key, *(cells.get(x, "") for x in columns)]) for key, cells in speeds.items()),
+    ]
 
 
 def _beyond(name: str) -> list[str]:
