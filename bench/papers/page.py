@@ -259,7 +259,7 @@ def _reasons(name: str) -> list[str]:
             of = numbers.setdefault(row["reason"], [])
             if row["claim"] not in of:
                 of.append(row["claim"])
-    return [f"- **{', '.join(of)}**: {reason}." for reason, of in numbers.items()]
+    return [f"- **{', '.join(sorted(of, key=int))}**: {reason}." for reason, of in numbers.items()]
 
 
 def _inputs(name: str) -> list[str]:

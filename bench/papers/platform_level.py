@@ -277,9 +277,6 @@ PAIRS = (
     ),
 )  # fmt: skip
 
-SIZES = {similar: "similar", slightly: "slightly less", considerably: "considerably less",
-         less: "less"}  # fmt: skip
-
 LEADERS = {
     "contiguity_factor": ("best_effort_contiguous", "contiguous"),
     "locality_factor": ("best_effort_local", "local"),
@@ -330,7 +327,13 @@ def claims_of(rows: Rows) -> list[Claim]:
         for name in rows.distinct("platform", reading=usual)
         for each in _claims_on(Means(rows, name, usual), name)
     ]
-    return sorted(claims, key=lambda each: [int(x) for x in each.place.split()[1].split(".")])
+    return sorted(claims, key=_order)
+
+
+def _order(each: Claim) -> tuple[bool, list[int]]:
+    """Return figures by their numbers, then sections."""
+    kind, number = each.place.split()
+    return kind == "section", [int(part) for part in number.split(".")]
 
 
 def beyond_of(rows: Rows) -> list[Claim]:
@@ -499,7 +502,7 @@ def _pair_claims(means: Means, where: str) -> Iterator[Claim]:
             f"figure {pair.figure}",
             pair.text,
             where,
-            f"mean sum of flows over that of {SHORT[pair.other]}: {SIZES[size]}",
+            f"mean sum of flows over that of {SHORT[pair.other]}, in the size that the text names",
             lambda: size(
                 means.ratio(metric, pair.variant, pair.other), _against(pair.variant, pair.other)
             ),
