@@ -32,7 +32,7 @@ from swdual.io.progress import progress_bar
 from swdual.scheduling.workload.repair import rules
 from swdual.scheduling.workload.swf import read_swf
 from swdual.scheduling.workload.workload import Workload
-from swdual.text.messages import format_rough_duration
+from swdual.text.messages import format_rough_duration, pluralize
 
 Row = dict[str, Any]
 
@@ -167,17 +167,18 @@ class Rows:
             self._part.unlink(missing_ok=True)
 
     def _make(self, missing: Sequence[Row]) -> None:
-        took = sum(map(self._seconds, missing)) / min(self._processes, len(missing))
-        if took >= MIN_TOLD_SECONDS:
-            click.echo(
-                f"{len(missing):,} rows are to be made: {format_rough_duration(took)} with "
-                f"{self._processes} processes"
-            )
+        seconds = sum(map(self._seconds, missing))
+        # Processes take seconds to start.
+        processes = min(self._processes, len(missing)) if seconds >= MIN_TOLD_SECONDS else 1
+        if seconds >= MIN_TOLD_SECONDS:
+            took = format_rough_duration(seconds / processes)
+            count = pluralize(processes, "process", "processes")
+            click.echo(f"{len(missing):,} rows are to be made: some {took} with {count}")
         with (
             _appending(self._part, self._rows.values()) as append,
             progress_bar("simulating", "rows/s", 1, shown=True) as show,
         ):
-            for done, row in enumerate(_made(missing, self._work, self._processes), 1):
+            for done, row in enumerate(_made(missing, self._work, processes), 1):
                 self._rows[self._identity(row)] = row
                 append(row)
                 show(done, len(missing))
@@ -207,7 +208,7 @@ class KeptRows(Rows):
 
 
 MIN_TOLD_SECONDS = 5.0
-"""What takes less is not announced."""
+"""What takes a core less is not announced, and not shared among processes."""
 
 
 def _made(tasks: Sequence[Row], work: Work, processes: int) -> Iterator[Row]:

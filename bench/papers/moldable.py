@@ -47,6 +47,7 @@ from _verdicts import (
     as_change,
     as_number,
     as_percent,
+    as_points,
     claim,
     considerably,
     estimate,
@@ -396,7 +397,7 @@ def _threshold_claims(found: Found, reading: Reading) -> Iterator[Claim]:
                     f"becomes stable (when threshold > 0.3) [{part}, {selection}]",
                     load,
                     "fluctuant: mean change of the mean ATT from a threshold to the next up to 0.3 "
-                    "over that from 0.4 on; stable: range of the mean ATT from 0.4 on, by its mean",
+                    "less that from 0.4 on; stable: range of the mean ATT from 0.4 on; by its mean",
                     lambda: judgement(curve("att", load, backfilling)),
                     OF_ONE,
                 )
@@ -639,11 +640,11 @@ def _fluctuant(curves: Floats) -> Judgement:
     """Return whether a curve changes more, point by point, up to threshold 0.3 than from 0.4 on."""
 
     def steps(*points: Floats) -> Floats:
-        changes = np.abs(np.diff([each.mean(-1) for each in points], axis=0))
-        with np.errstate(divide="ignore"):  # where nothing changes any more
-            return changes[:2].mean(axis=0) / changes[3:].mean(axis=0)
+        means = np.array([each.mean(-1) for each in points])
+        changes = np.abs(np.diff(means, axis=0))
+        return (changes[:2].mean(axis=0) - changes[3:].mean(axis=0)) / means.mean(axis=0)
 
-    return judge(estimate(steps, *curves), "above 1", 1)
+    return judge(estimate(steps, *curves), "above 0", 0, form=as_points)
 
 
 def _stable(curves: Floats) -> Judgement:

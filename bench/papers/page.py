@@ -83,7 +83,7 @@ PAPERS = (
     ),
     Paper(
         "redirection", "Redirection of heavy tasks", "thesis, chapter 3",
-        "`spt_rd`, `gspt_rd`, `spt_rr`, `gspt_rr`", 20,
+        "`spt_rd`, `gspt_rd`, `spt_rr`, `gspt_rr`", 35,
         {
             "redirection_tuning_curie": TUNING.format("Curie", "3.3 and 3.5"),
             "redirection_tuning_llnl-thunder": TUNING.format("LLNL-Thunder", "3.4 and 3.6"),
@@ -98,7 +98,7 @@ PAPERS = (
     ),
     Paper(
         "contiguity", "Contiguity and locality", "thesis, chapter 4",
-        "`conservative`, five allocators, `shelves`", 8,
+        "`conservative`, five allocators, `shelves`", 10,
         {"contiguity_curie": "Contiguity and locality on Curie, as figures 4.7 to 4.12"},
     ),
     Paper(
@@ -116,7 +116,7 @@ PAPERS = (
     ),
     Paper(
         "malleable", "Virtual malleability", "Utrera and others, 2012",
-        "`fcfs_malleable`, `easy`", 10,
+        "`fcfs_malleable`, `easy`", 6,
         {"malleable": "Virtual malleability on three traces, with the paper's own values"},
         ("ctc", "sdsc-blue", "sdsc"),
     ),

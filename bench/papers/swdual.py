@@ -1001,7 +1001,7 @@ def main(run: Run, chosen: tuple[str, ...], repeats: int, fraction: float) -> St
     rows = run._replace(jobs=1).rows(
         "swdual", tasks, partial(work, setting), partial(took, setting)
     )
-    bounds = run.rows("swdual_bounds", trials, tried)
+    bounds = run.rows("swdual_bounds", trials, tried, lambda task: 0.05 * task["instances"])
     device = gpu.model if gpu == STAND_IN else gpu.name
     found = Measured(rows, bounds, device if run.kept is None else rows.tasks[0]["gpu_device"])
     return Study(
