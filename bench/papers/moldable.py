@@ -115,7 +115,7 @@ LIGHT = (PALETTE[1], PALETTE[4])
 
 QUICK = {"workloads": 2, "size": 25}
 
-SECONDS = 1.1e-4
+SECONDS = 2e-4
 """What a job of a schedule takes a core (Zen 3)."""
 
 

@@ -103,7 +103,7 @@ PAPERS = (
     ),
     Paper(
         "platform_level", "Platform levels", "thesis, chapter 5",
-        "`platform_level` and its rivals", 45,
+        "`platform_level` and its rivals", 65,
         {
             "platform_level_bars": "Six platforms under all allocators, divided by `basic`, as "
             "figures 5.8 and 5.13 to 5.16 of the thesis",
@@ -126,7 +126,7 @@ PAPERS = (
         ("light", "middle", "heavy"),
     ),
     Paper(
-        "threads", "Thread matrix", "a study with SimGrid, about 2011", "`thread_matrix`", 8,
+        "threads", "Thread matrix", "a study with SimGrid, about 2011", "`thread_matrix`", 13,
         {"threads": "Mean turnaround time, in per cent of that of FCFS, as figures 5 to 8"},
     ),
 )  # fmt: skip

@@ -111,7 +111,10 @@ READINGS: dict[str, Row] = {
 }
 """The first one is judged."""
 
-SECONDS = {"kth-sp2": 0.4, "sdsc-blue": 1, "hpc2n": 0.8, "llnl-thunder": 1, "curie": 22, "ricc": 60}
+SECONDS = {
+    **{"kth-sp2": 0.5, "sdsc-blue": 1.2, "hpc2n": 1, "llnl-thunder": 1.5},
+    **{"curie": 35, "ricc": 70},
+}
 """What a window takes a core (Zen 3)."""
 
 SLOW = ("curie", "ricc")

@@ -472,7 +472,7 @@ def main(run: Run, sources: tuple[str, ...], instances: int | None) -> Study:
             for seed in range(1, (count or INSTANCES[source]) + 1)
         ]
 
-    rows = run.rows("threads", tasks, partial(work, run.traces), lambda task: 8e-4 * task["jobs"])
+    rows = run.rows("threads", tasks, partial(work, run.traces), lambda task: 1.6e-3 * task["jobs"])
     return Study(
         rows=[rows],
         claims=partial(claims_of, rows),
