@@ -285,6 +285,9 @@ def _speeds() -> list[str]:
         if row["part"] in {"table2.2", "table2.4", "whole"}:
             whole = ", full size" if row["part"] == "whole" else ""
             name = row["program"].removeprefix(f"{row['workers']} ")
+            name = {"thesis": "`dual_plain`, CPUs and GPUs", "evened": "`dual`, CPUs and GPUs"}.get(
+                name, name
+            )
             cells = speeds.setdefault((name, row["workers"], row["how"]), {})
             cells[row["case"] + whole] = f"{float(row['gcups']):.3g}"
             if row["case"] == "UniProt" and row["thesis_gcups"]:
