@@ -358,7 +358,12 @@ def newest(name: str) -> Path:
     found = [*RESULTS.glob(f"*/papers/{name}_rows.csv.gz")]
     if not found:
         raise click.ClickException(f"{RESULTS} has no {name}_rows.csv.gz; run the campaign first")
-    return max(found, key=lambda path: [int(x) for x in path.parts[-3].split(".")]).parent
+    return max(found, key=release_of).parent
+
+
+def release_of(path: Path) -> list[int]:
+    """Return the numbers of the release whose results a file is one of."""
+    return [int(part) for part in path.parts[-3].split(".")]
 
 
 def draw(path: Path, make: Callable[[], Any]) -> None:

@@ -15,8 +15,15 @@ from typing import Any, NamedTuple
 import click
 
 sys.path.append(str(Path(__file__).resolve().parent))
-from _campaign import Row, Rows, Run, draw, write
-from _verdicts import Claim, asking, count, in_words, verdicts_on_sentences
+from _campaign import RESULTS, Row, Rows, Run, draw, read_texts, release_of, write
+from _verdicts import (
+    Claim,
+    asking,
+    count,
+    in_words,
+    split_quotation,
+    verdicts_on_sentences,
+)
 
 Claims = Callable[[], Iterable[Claim]]
 
@@ -66,7 +73,7 @@ class Study(NamedTuple):
     inputs: Claims = list
 
     def number_sentences(self) -> dict[tuple[str, str], int]:
-        """Return the number of each sentence on the page, from 1."""
+        """Return the number of each sentence, from 1, in the order of the claims."""
         with asking(lambda claim: False):
             sentences = dict.fromkeys(each.sentence for each in self.claims())
         return {sentence: number for number, sentence in enumerate(sentences, 1)}
@@ -95,6 +102,16 @@ def conclude(name: str, study: Study, run: Run) -> None:
         draw(run.folder / f"{drawing.name}.svg", lambda d=drawing: d.make(d.figures))
 
 
+def numbers_on_page(name: str) -> dict[tuple[str, str], int]:
+    """Return the number of each sentence on the page: also where some machines are left out."""
+    kept = sorted(RESULTS.glob(f"*/papers/{name}_verdicts.csv"), key=release_of)
+    return {
+        (row["place"], split_quotation(row["quotation"])[0]): int(row["claim"])
+        for path in kept[-1:]
+        for row in read_texts(path)
+    }
+
+
 def conclude_part(
     name: str, study: Study, run: Run, numbers: Sequence[int], figures: Sequence[str]
 ) -> None:
@@ -102,7 +119,7 @@ def conclude_part(
 
     Figures are written to the folder of the run, or else to the working directory.
     """
-    sentences = study.number_sentences()
+    sentences = numbers_on_page(name) or study.number_sentences()
     chosen = {sentence for sentence, number in sentences.items() if number in numbers}
     for number in numbers:
         if number not in sentences.values():
@@ -149,6 +166,7 @@ def _figures_of(place: str) -> list[str]:
 
 def _print_verdicts(claims: Sequence[Claim], numbers: dict[tuple[str, str], int]) -> None:
     for each in claims:
-        click.echo(f"{numbers[each.sentence]}. {each.place}: {each.quotation}")
+        number = numbers.get(each.sentence, "new")
+        click.echo(f"{number}. {each.place}: {each.quotation}")
         click.echo(f"    {each.where}: {each.number} ({each.instances} instances)")
         click.echo(f"    {each.verdict}: {each.reason}")

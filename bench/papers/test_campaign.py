@@ -86,8 +86,8 @@ def test_the_archive_has_a_folder_for_every_trace(tmp_path: Path) -> None:
 
 @needs_traces
 def test_only_the_rows_of_a_claim_are_made(tmp_path: Path) -> None:
-    """Sentence 13 of the page, and figure 5.10, on one platform: its usual windows, no others."""
-    for chosen in (["--claim", "13"], ["--figure", "5.10"]):
+    """Sentence 12 of the page, and figure 5.10, on one platform: its usual windows, no others."""
+    for chosen in (["--claim", "12"], ["--figure", "5.10"]):
         folder = tmp_path / chosen[0]
         output = run("platform_level.py", "--platform", "kth-sp2", "--jobs", "1", "--out", folder,
                      *chosen)  # fmt: skip
@@ -229,9 +229,8 @@ def test_equal_means_are_best_but_no_improvement() -> None:
 
 
 def test_differences_within_their_noise_are_undecided() -> None:
-    rows = platform_rows("hpc2n", {"contiguous": 1.0}, spread=0.1)
-    rows = platform_rows("sdsc-blue", {"contiguous": 1.0}, spread=0.1)
-    assert verdict(platform_claims_of(rows), "Other than that", "") == UNDECIDED
+    claims = platform_claims_of(platform_rows("hpc2n", {"local": 1.0}, spread=0.1))
+    assert verdict(claims, "when comparing to Basic Backfilling for sum flow [becont]") == UNDECIDED
 
 
 @pytest.mark.parametrize(
