@@ -44,8 +44,8 @@ FASTER = 1 - 1e-12
 speed-up has rounding errors of a few units in the last place."""
 
 
-class Sizes(NamedTuple):
-    """Sizes of a job, from the smallest on.
+class JobSizes(NamedTuple):
+    """JobSizes of a job, from the smallest on.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class Sizes(NamedTuple):
         return float(self.processors[0] * self.requested_times[0])
 
 
-def list_useful_sizes(workload: Workload, job: Job, max_processors: int) -> Sizes:
+def list_useful_sizes(workload: Workload, job: Job, max_processors: int) -> JobSizes:
     """Return the sizes of a job up to a number of processors that are faster than all smaller ones.
 
     Parameters
@@ -86,7 +86,7 @@ def list_useful_sizes(workload: Workload, job: Job, max_processors: int) -> Size
     """
     ratios = _ratios(workload, job, max_processors)
     faster = _find_faster(ratios)
-    return Sizes(faster + 1, job.requested_time * ratios[faster])
+    return JobSizes(faster + 1, job.requested_time * ratios[faster])
 
 
 @kernel
@@ -103,7 +103,7 @@ def _find_faster(times: NDArray[np.float64]) -> NDArray[np.int64]:
     return found[:count].copy()
 
 
-def list_all_sizes(workload: Workload, job: Job, max_processors: int) -> Sizes:
+def list_all_sizes(workload: Workload, job: Job, max_processors: int) -> JobSizes:
     """Return all sizes on which a job can run; what rounding alone makes faster is as fast.
 
     For parameters and errors see `list_useful_sizes`.
@@ -115,7 +115,7 @@ def list_all_sizes(workload: Workload, job: Job, max_processors: int) -> Sizes:
     differs = np.append(True, smaller < FASTER * larger)
     # Each size takes the time of the last one that differs from the size before.
     ratios = ratios[np.maximum.accumulate(np.where(differs, np.arange(len(ratios)), 0))]
-    return Sizes(np.arange(first + 1, max_processors + 1), job.requested_time * ratios)
+    return JobSizes(np.arange(first + 1, max_processors + 1), job.requested_time * ratios)
 
 
 def _ratios(workload: Workload, job: Job, max_processors: int) -> NDArray[np.float64]:
@@ -296,7 +296,7 @@ class AtSubmission:
 
     @property
     def fixed(self) -> bool:
-        """Sizes stay."""
+        """JobSizes stay."""
         return True
 
 
@@ -333,7 +333,7 @@ class Shares:
         self._processors = processors
         self._weight = WEIGHTS[weight] if isinstance(weight, str) else weight
         self._weights: dict[int, float] = {}
-        self._sizes: dict[int, Sizes] = {}
+        self._sizes: dict[int, JobSizes] = {}
         self._total = 0.0
 
     def settle(self, view: View) -> None:

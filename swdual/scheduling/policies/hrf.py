@@ -27,7 +27,7 @@ from swdual.scheduling.policies._moldable import (
     BACKFILLING,
     JobSize,
     Moldable,
-    Sizes,
+    JobSizes,
     list_all_sizes,
     list_useful_sizes,
 )
@@ -146,7 +146,7 @@ class _Budget:
         self._extra = extra
         self._surplus = surplus
         self._at_starts = at_starts
-        self._known: dict[int, Sizes] = {}
+        self._known: dict[int, JobSizes] = {}
         self._chosen: dict[int, JobSize] = {}
         self._changed = False
 
@@ -170,10 +170,10 @@ class _Budget:
 
     @property
     def fixed(self) -> bool:
-        """Sizes change with the queue."""
+        """JobSizes change with the queue."""
         return False
 
-    def _sizes(self, view: View, job: Job) -> Sizes:
+    def _sizes(self, view: View, job: Job) -> JobSizes:
         sizes = self._known.get(job.index)
         if sizes is None:
             listed = list_all_sizes if self._surplus else list_useful_sizes
@@ -202,7 +202,7 @@ class _Budget:
             )
 
 
-def allocate(sizes: Sequence[Sizes], budget: int, limit: int) -> NDArray[np.int64]:
+def allocate(sizes: Sequence[JobSizes], budget: int, limit: int) -> NDArray[np.int64]:
     """Return which of its sizes each job gets, by algorithm 1.
 
     Parameters

@@ -14,7 +14,7 @@ from support.properties import examples, seeds
 
 from swdual.errors import InputError
 from swdual.scheduling.engine import simulate
-from swdual.scheduling.policies._moldable import Shares, Sizes, list_useful_sizes
+from swdual.scheduling.policies._moldable import Shares, JobSizes, list_useful_sizes
 from swdual.scheduling.policies.hrf import allocate
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload.downey import Downey
@@ -480,7 +480,7 @@ def test_sizes_that_are_no_faster_than_smaller_ones_are_not_worth_having():
     assert sizes.requested_times.tolist() == [8, 5, 4]
     assert sizes.find_fastest() == (5, 4)
     assert sizes.find_fastest(4) == (3, 5)
-    assert Sizes(np.array([4, 6]), np.array([9.0, 7.0])).find_fastest(2) == (4, 9)
+    assert JobSizes(np.array([4, 6]), np.array([9.0, 7.0])).find_fastest(2) == (4, 9)
 
 
 # The flat end of a speed-up, where times differ by rounding.
