@@ -199,7 +199,7 @@ def _summary() -> list[str]:
         sums.update(counts)
         numbers = [sum(counts.values()), *counts.values()]
         cells = [f"[{paper.title}]({paper.name}.md), {paper.source}", paper.systems, paper.minutes,
-                 *numbers, " ".join(map(str, rows.values()))]  # fmt: skip
+                 *numbers, " / ".join(map(str, rows.values()))]  # fmt: skip
         lines.append(_cells(cells))
     total = [sums.total(), *(sums[verdict] for verdict in VERDICTS)]
     minutes = sum(paper.minutes for paper in PAPERS)

@@ -26,8 +26,8 @@ from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies._moldable import (
     BACKFILLING,
     JobSize,
-    Moldable,
     JobSizes,
+    Moldable,
     list_all_sizes,
     list_useful_sizes,
 )

@@ -14,7 +14,7 @@ from support.properties import examples, seeds
 
 from swdual.errors import InputError
 from swdual.scheduling.engine import simulate
-from swdual.scheduling.policies._moldable import Shares, JobSizes, list_useful_sizes
+from swdual.scheduling.policies._moldable import JobSizes, Shares, list_useful_sizes
 from swdual.scheduling.policies.hrf import allocate
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload.downey import Downey
