@@ -600,7 +600,7 @@ def _searches(found: Measured, program: str) -> Iterator[Claim]:
             "using more CPUs and GPUs than that number impacts on the overall performance ... and "
             "the speedup is considerably worst",
             where,
-            "speed-up beyond four CPUs and four GPUs, each of which needs some CPU time",
+            "speed-up beyond four CPUs and four GPUs, whose workers need some CPU time",
             lambda: Judgement(
                 UNJUDGED, "not measured", 0, "no machine at hand has so many workers; predictions "
                 "know nothing of the CPU time of GPUs",
@@ -714,7 +714,7 @@ def _speedups(found: Measured, program: str, where: str) -> Iterator[Claim]:
          "more, where there are 40 whole queries; no part of one such interval is below 0"},
     )  # fmt: skip
     yield claim(
-        "sections 2.5.2 and 2.6",
+        "section 2.6",
         "a speed of 225 [GCUPS] was achieved ... reducing the execution time from 543 seconds to "
         "86 seconds",
         where,
@@ -724,8 +724,8 @@ def _speedups(found: Measured, program: str, where: str) -> Iterator[Claim]:
                 estimate(mean, found.of("seconds", program) / found.of("predicted 8+8", program)),
                 "",
             ),
-            "the number is in no table, and no machine at hand has 16 workers: section 2.5.1 says "
-            "that GPUs beyond four slow each other, which a prediction does not know",
+            "no machine at hand has eight CPUs and eight GPUs, and a prediction knows nothing of the "
+            "CPU time that workers of GPUs take (section 2.5.1)",
         ),
     )
     yield claim(
