@@ -724,8 +724,8 @@ def _speedups(found: Measured, program: str, where: str) -> Iterator[Claim]:
                 estimate(mean, found.of("seconds", program) / found.of("predicted 8+8", program)),
                 "",
             ),
-            "no machine at hand has eight CPUs and eight GPUs, and a prediction knows nothing of the "
-            "CPU time that workers of GPUs take (section 2.5.1)",
+            "no machine at hand has eight CPUs and eight GPUs, and a prediction knows nothing of "
+            "the CPU time that workers of GPUs take (section 2.5.1)",
         ),
     )
     yield claim(
