@@ -18,6 +18,14 @@ OTHERS = {"--swipe", "--keep", "--local-directory", "--seq-id-mode", "--cov-mode
 OTHERS |= {"--format-mode", "--unal"}
 """Options of other programs that pages name without a command before them."""
 
+SCRIPTS = set().union(
+    *(
+        re.findall(r'click\.option\("(--[a-z]+)"', path.read_text())
+        for path in (ROOT / "bench" / "papers").glob("*.py")
+    )
+)
+"""Options of the scripts that repeat the papers, which the pages of the papers name."""
+
 
 def name_of(page):
     return page.relative_to(ROOT).as_posix()
@@ -74,7 +82,7 @@ def test_every_option_exists(page):
         plain = re.sub(r"\"[^\"]*\"|#.*", "", arguments)
         for option in re.findall(r"(?<![\w/-])(--[a-z][\w-]*)", plain):
             assert option in known[name] | {"--help"}, f"swdual {name} {option}"
-    every = set().union(*known.values()) | OTHERS
+    every = set().union(*known.values()) | OTHERS | SCRIPTS
     if page.name.startswith("from_"):  # the first column has the options of another program
         text = re.sub(r"(?m)^\|[^|]*\|", "", text)
     for option in re.findall(r"`(--[a-z][\w-]*)", text):

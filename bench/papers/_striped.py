@@ -12,8 +12,6 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from heapq import nlargest
 
-import parasail
-
 GAP_OPEN, GAP_EXTEND = 12, 1
 """parasail's: the first residue of a gap costs 12, as in BLAST's 11/1."""
 
@@ -27,6 +25,8 @@ def read(path: str) -> list[tuple[str, str]]:
 
 
 def main(queries: str, database: str, threads: int, hits: int) -> None:
+    import parasail
+
     targets = read(database)
     with ThreadPoolExecutor(threads) as pool:
         for name, letters in read(queries):
