@@ -45,7 +45,7 @@ speed-up has rounding errors of a few units in the last place."""
 
 
 class JobSizes(NamedTuple):
-    """JobSizes of a job, from the smallest on.
+    """Sizes of a job, from the smallest on.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ class AtSubmission:
 
     @property
     def fixed(self) -> bool:
-        """JobSizes stay."""
+        """Sizes stay."""
         return True
 
 

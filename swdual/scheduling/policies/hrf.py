@@ -170,7 +170,7 @@ class _Budget:
 
     @property
     def fixed(self) -> bool:
-        """JobSizes change with the queue."""
+        """Sizes change with the queue."""
         return False
 
     def _sizes(self, view: View, job: Job) -> JobSizes:
