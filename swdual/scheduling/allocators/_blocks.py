@@ -80,12 +80,8 @@ def fullest_in_block(free: Ranges, size: int, count: int, platform: Platform) ->
     block = _first_block(free, size, count)
     if block < 0:
         return None
-    first, stop = block * size, (block + 1) * size
-    first_cluster = first // platform.cluster_size
-    clusters = (stop - 1) // platform.cluster_size - first_cluster + 1
-    return _fullest(
-        within(free, first, stop), count, platform.cluster_size, first_cluster, clusters, clusters
-    )
+    every = platform.clusters_needed(platform.processors)
+    return fullest_clusters(within(free, block * size, (block + 1) * size), count, platform, every)
 
 
 def fullest_clusters(
@@ -98,7 +94,7 @@ def fullest_clusters(
     Parameters
     ----------
     free
-        (ranges, 2) free processors.
+        (ranges, 2) free processors, ascending.
     count
         How many are needed.
     platform
@@ -106,9 +102,7 @@ def fullest_clusters(
     max_clusters
         How many clusters may be used.
     """
-    size = platform.cluster_size
-    every = platform.clusters_needed(platform.processors)
-    return _none_if_empty(_fullest(free, count, size, 0, every, max_clusters))
+    return _none_if_empty(_fullest(free, count, platform.cluster_size, max_clusters))
 
 
 def _none_if_empty(ranges: Ranges) -> Ranges | None:
@@ -197,10 +191,12 @@ def _first_block(free: Ranges, size: int, count: int) -> int:
 
 
 @kernel
-def _fullest(
-    free: Ranges, count: int, size: int, first_cluster: int, clusters: int, max_clusters: int
-) -> Ranges:
-    """Return the processors of the fullest clusters of `size`, of those from the first one on."""
+def _fullest(free: Ranges, count: int, size: int, max_clusters: int) -> Ranges:
+    """Return the processors of the fullest clusters of `size`, or none: see `fullest_clusters`."""
+    if not len(free):
+        return free.copy()
+    first_cluster = free[0, 0] // size
+    clusters = (free[-1, 1] - 1) // size - first_cluster + 1
     sizes = np.zeros(clusters, np.int64)
     held = made = used = 0
     for k in range(len(free)):
