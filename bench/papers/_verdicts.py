@@ -2,9 +2,9 @@
 
 A claim is judged by an estimate of a number that it is about: its value over the instances that
 were simulated, with a 95 % interval. Policies meet the same instances, so that instances are drawn
-anew together (a paired bootstrap); of windows of a trace that overlap, whole blocks of time are
-drawn. A number without sampling, of one given workload, has an interval of no width. The rule says
-where the claim wants the number:
+anew together (a paired bootstrap); of the windows of chapter 5 of the thesis, which overlap, whole
+blocks of time are drawn. A number without sampling, of one given workload, has an interval of no
+width. The rule says where the claim wants the number:
 
 - *reproduced*: the whole interval is there;
 - *contradicted*: no part of it is;
@@ -257,7 +257,7 @@ def slightly(ratio: Estimate, name: str = "", *, less: bool = True) -> Judgement
     """Return whether a ratio is that of a number slightly less than another, or more."""
     low, high = (1 - SIMILAR, 1.0) if less else (1.0, 1 + SIMILAR)
     asked = f"between {100 * (low - 1):g} and {100 * (high - 1):g} %"
-    return judge(ratio, asked, low, high, as_change, name)
+    return _told_side(judge(ratio, asked, low, high, as_change, name), ratio, less=less)
 
 
 def considerably(ratio: Estimate, name: str = "", *, less: bool = True) -> Judgement:
@@ -265,7 +265,16 @@ def considerably(ratio: Estimate, name: str = "", *, less: bool = True) -> Judge
     limit = 1 - SIMILAR if less else 1 + SIMILAR
     limits = (-np.inf, limit) if less else (limit, np.inf)
     asked = f"{'below' if less else 'above'} {100 * (limit - 1):g} %"
-    return judge(ratio, asked, *limits, as_change, name)
+    return _told_side(judge(ratio, asked, *limits, as_change, name), ratio, less=less)
+
+
+def _told_side(judged: Judgement, ratio: Estimate, *, less: bool) -> Judgement:
+    """Return a judgement that says if only the size is another one, and not the sign."""
+    if judged.verdict == REPRODUCED or (ratio.high >= 1 if less else ratio.low <= 1):
+        return judged
+    return judged._replace(
+        asked=f"{judged.asked}, though all of it is {'below' if less else 'above'} 0"
+    )
 
 
 def every(judgements: Sequence[Judgement], asked: str = "") -> Judgement:

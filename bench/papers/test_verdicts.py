@@ -195,6 +195,13 @@ def test_words_for_sizes_exclude_each_other(
     assert considerably(mirrored, less=False).verdict == much
 
 
+def test_the_sign_of_another_size_is_told() -> None:
+    told = considerably(Estimate(0.96, 0.94, 0.98, 9)).asked
+    assert told == "below -5 %, though all of it is below 0"
+    assert slightly(exactly(1.2), less=False).asked.endswith("though all of it is above 0")
+    assert considerably(Estimate(0.96, 0.94, 1.01, 9)).asked == "below -5 %"
+
+
 def judged_as(verdict: str, quotation: str = "said", **why: str) -> Claim:
     return claim(
         "figure 1",
