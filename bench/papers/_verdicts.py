@@ -9,8 +9,9 @@ width. The rule says where the claim wants the number:
 - *reproduced*: the whole interval is there;
 - *contradicted*: no part of it is;
 - *undecided*: a part;
-- *cannot be judged*: the workload is measurably not the one of the paper, or is not known; or our
-  number was made by the very number that it would be compared with.
+- *cannot be judged*: the workload is measurably not the one of the paper, or is not known; or two
+  readings of the sentence differ; or our number was made by the very number that it would be
+  compared with.
 
 A claim that asks for several things is reproduced if all are, contradicted if one is. A sentence of
 a paper may be a claim on several machines, loads or variants: it holds if each of these that can be
