@@ -254,6 +254,16 @@ def similar(ratio: Estimate, name: str = "", room: float = SIMILAR) -> Judgement
     return judge(ratio, f"within {100 * room:g} %", 1 - room, 1 + room, as_change, name)
 
 
+def less(ratio: Estimate, name: str = "") -> Judgement:
+    """Return whether a ratio is that of a number less than another."""
+    return judge(ratio, "below 0", high=1, form=as_change, name=name)
+
+
+def more(ratio: Estimate, name: str = "") -> Judgement:
+    """Return whether a ratio is that of a number more than another."""
+    return judge(ratio, "above 0", 1, form=as_change, name=name)
+
+
 def slightly(ratio: Estimate, name: str = "", *, less: bool = True) -> Judgement:
     """Return whether a ratio is that of a number slightly less than another, or more."""
     low, high = (1 - SIMILAR, 1.0) if less else (1.0, 1 + SIMILAR)

@@ -64,7 +64,9 @@ from _verdicts import (
     exactly,
     given,
     judge,
+    less,
     mean,
+    more,
     ratio_of_means,
     unjudged,
 )
@@ -91,7 +93,7 @@ OTHERS = {"sdsc-10k": "sdsc, jobs 10,000 to 15,000", "ctc-338": "ctc, 338 proces
 
 JOBS, QUICK_JOBS = 5000, 200
 TRACE_SECONDS, SYNTHETIC_SECONDS = 0.45, 0.02
-"""What a simulation takes a core (Zen 5)."""
+"""What a simulation takes a core (Zen 3)."""
 
 UTILISATION = {"ctc": 0.57, "sdsc-blue": 0.23, "sdsc": 0.66}
 LONG_UTILISATION = {"ctc": 0.70, "sdsc-blue": 0.70, "sdsc": 0.90}
@@ -437,14 +439,6 @@ def _section_5(found: Found) -> Iterator[Claim]:
     )  # fmt: skip
 
 
-def less(ratio: Estimate, name: str = "") -> Judgement:
-    return judge(ratio, "below 0", high=1, form=as_change, name=name)
-
-
-def more(ratio: Estimate, name: str = "") -> Judgement:
-    return judge(ratio, "above 0", 1, form=as_change, name=name)
-
-
 def as_printed(
     found: Estimate, printed: float, form: Callable[[float], str] = as_number
 ) -> Judgement:
@@ -454,13 +448,7 @@ def as_printed(
 
 
 class Found:
-    """The rows of the traces, as ratios to EASY.
-
-    Parameters
-    ----------
-    rows
-        All of them.
-    """
+    """The rows of the traces, as ratios to EASY."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
@@ -498,13 +486,7 @@ class Found:
 
 
 class Synthetic:
-    """The rows of table 1's jobs.
-
-    Parameters
-    ----------
-    rows
-        All of them.
-    """
+    """The rows of table 1's jobs."""
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows

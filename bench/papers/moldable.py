@@ -44,7 +44,6 @@ from _verdicts import (
     Estimate,
     Floats,
     Judgement,
-    as_change,
     as_number,
     as_percent,
     as_points,
@@ -54,7 +53,9 @@ from _verdicts import (
     every,
     exactly,
     judge,
+    less,
     mean_difference,
+    more,
     ratio_of_means,
     slightly,
     unjudged,
@@ -432,13 +433,11 @@ def _policy_claims(found: Found) -> Iterator[Claim]:
         both = (found.combined(metric, load, *each) for each in (one, other))
         return estimate(ratio_of_means, *both)
 
-    def less(load: str, one: tuple[str, str], *others: tuple[str, str], metric: str = "att") -> Any:
+    def all_less(
+        load: str, one: tuple[str, str], *others: tuple[str, str], metric: str = "att"
+    ) -> Judgement:
         return every([
-            judge(
-                ratio(load, one, other, metric), "below 0", high=1, form=as_change,
-                name=f"to {_name(*other)}",
-            )
-            for other in others
+            less(ratio(load, one, other, metric), f"to {_name(*other)}") for other in others
         ])  # fmt: skip
 
     for load in GAPS:
@@ -449,7 +448,9 @@ def _policy_claims(found: Found) -> Iterator[Claim]:
                 f"policies adopting FCFS and backfilling, respectively [{selection}]",
                 load,
                 "mean combined ATT over that of each other scheme, paired by workload",
-                lambda: less(load, ("hrf", backfilling), *((each, backfilling) for each in RIVALS)),
+                lambda: all_less(
+                    load, ("hrf", backfilling), *((each, backfilling) for each in RIVALS)
+                ),
             )
     for load in ("light", "heavy"):
         for backfilling, selection in BACKFILLING.items():
@@ -473,9 +474,9 @@ def _policy_claims(found: Found) -> Iterator[Claim]:
             load,
             "its mean combined ATT over that of each other scheme under FCFS",
             lambda: every([
-                judge(
-                    ratio(load, ("submit_time_greedy", "none"), (scheme, "none")), "above 0", 1,
-                    form=as_change, name=f"to {_name(scheme, 'none')}",
+                more(
+                    ratio(load, ("submit_time_greedy", "none"), (scheme, "none")),
+                    f"to {_name(scheme, 'none')}",
                 )
                 for scheme in SCHEMES
                 if scheme != "submit_time_greedy"
@@ -490,7 +491,9 @@ def _policy_claims(found: Found) -> Iterator[Claim]:
             load,
             "mean combined ATT over SbmFairFcfs's: slightly more at middle load, less at others",
             lambda: (
-                slightly(ratio(load, *fair), less=False) if load == "middle" else less(load, *fair)
+                slightly(ratio(load, *fair), less=False)
+                if load == "middle"
+                else all_less(load, *fair)
             ),
             OF_ONE,
         )
@@ -499,7 +502,7 @@ def _policy_claims(found: Found) -> Iterator[Claim]:
         "SbmGrdyFcfs uses the shortest combined-ART among all scheduling policies adopting FCFS",
         "middle",
         "mean combined ART over that of each other scheme",
-        lambda: less(
+        lambda: all_less(
             "middle", ("submit_time_greedy", "none"),
             *((each, "none") for each in SCHEMES if each != "submit_time_greedy"), metric="art",
         ),
@@ -511,11 +514,8 @@ def _policy_claims(found: Found) -> Iterator[Claim]:
             f"perform better than policies adopting FCFS scheme [{short}]",
             "middle",
             "mean combined ATT with backfilling over that under FCFS",
-            lambda: judge(
-                ratio("middle", (scheme, "aggressive"), (scheme, "none")), "below 0", high=1,
-                form=as_change,
-            ),
-        )  # fmt: skip
+            lambda: less(ratio("middle", (scheme, "aggressive"), (scheme, "none"))),
+        )
     policies = [(scheme, backfilling) for scheme in SCHEMES for backfilling in BACKFILLING]
     for lighter, heavier in pairwise(GAPS):
         yield claim(
@@ -524,14 +524,13 @@ def _policy_claims(found: Found) -> Iterator[Claim]:
             heavier,
             "mean combined ATT over that at the next lighter load, of the same jobs: the least "
             "ratio of all policies",
-            lambda: judge(
+            lambda: more(
                 estimate(
                     _least_ratio,
                     *(att(load, *each) for each in policies for load in (heavier, lighter)),
-                ),
-                "above 0", 1, form=as_change,
+                )
             ),
-        )  # fmt: skip
+        )
 
 
 def _least_ratio(*drawn: Floats) -> Floats:
@@ -591,14 +590,13 @@ def _adaptive(found: Found) -> Iterator[Claim]:
                 "we will make our algorithm adaptive to the load of jobs",
                 f"{load}, {selection}, an adaptive α",
                 "mean ATT with an adaptive α over HRF's combined ATT",
-                lambda: judge(
+                lambda: less(
                     estimate(
                         ratio_of_means,
                         *(found.combined("att", load, x, backfilling) for x in ("adaptive", "hrf")),
-                    ),
-                    "below 0", high=1, form=as_change,
+                    )
                 ),
-            )  # fmt: skip
+            )
 
 
 def _name(scheme: str, backfilling: str) -> str:
@@ -625,8 +623,7 @@ def _trend(
 def _valley(curves: NDArray[np.float64]) -> Judgement:
     """Return whether curves are higher at both ends than at their least mean between."""
     return every([
-        judge(estimate(_to_least, curves[end], *curves[1:-1]), "above 0", 1, form=as_change,
-              name=name)
+        more(estimate(_to_least, curves[end], *curves[1:-1]), name)
         for end, name in ((0, "at 0.5"), (-1, "at 1.2"))
     ])  # fmt: skip
 

@@ -65,6 +65,8 @@ from _verdicts import (
     estimate,
     every,
     judge,
+    less,
+    more,
     ratio_of_means,
     share,
     similar,
@@ -238,10 +240,6 @@ class Pair(NamedTuple):
     sizes: dict[str, Size]
     text: str
     correction: str = ""
-
-
-def less(ratio: Estimate, name: str) -> Judgement:
-    return judge(ratio, "below 0", high=1, form=as_change, name=name)
 
 
 PAIRS = (
@@ -455,16 +453,13 @@ class Means:
 
         With a tie, equal means are what the claim wants.
         """
-        more = metric == "success_rate"
-        limits = (1.0, np.inf) if more else (-np.inf, 1.0)
-        asked = "above 0" if more else "below 0"
-        if tie:
-            limits = (np.nextafter(1.0, 0), np.inf) if more else (-np.inf, np.nextafter(1.0, 2))
-            asked = f"0 or {'above' if more else 'below'}"
-        return judge(
-            self.ratio(metric, variant, other), asked, *limits, form=as_change,
-            name=_against(variant, other),
-        )  # fmt: skip
+        ratio, name = self.ratio(metric, variant, other), _against(variant, other)
+        upwards = metric == "success_rate"
+        if not tie:
+            return more(ratio, name) if upwards else less(ratio, name)
+        limits = (np.nextafter(1.0, 0), np.inf) if upwards else (-np.inf, np.nextafter(1.0, 2))
+        asked = f"0 or {'above' if upwards else 'below'}"
+        return judge(ratio, asked, *limits, form=as_change, name=name)
 
 
 def _against(variant: str, other: str) -> str:
@@ -506,12 +501,9 @@ def _flow_claims(means: Means, where: str) -> Iterator[Claim]:
             f"{text} [{SHORT[variant]}]",
             where,
             "mean sum of flows over that of basic",
-            lambda: judge(
-                means.ratio(metric, variant), "above 0" if worse else "below 0",
-                *((1, np.inf) if worse else (-np.inf, 1)), form=as_change,
-            ),
+            lambda: (more if worse else less)(means.ratio(metric, variant)),
             ARTEFACT if worse and means.name == "hpc2n" else {},
-        )  # fmt: skip
+        )
     yield claim(
         "figure 5.8",
         "they tend to show results that are similar to their best effort counter part and "

@@ -60,7 +60,6 @@ from _verdicts import (
     Estimate,
     Floats,
     Judgement,
-    as_change,
     as_number,
     as_percent,
     claim,
@@ -68,6 +67,7 @@ from _verdicts import (
     every,
     exactly,
     judge,
+    less,
     mean,
     mean_ratio,
     similar,
@@ -621,8 +621,7 @@ def _reductions(found: Measured, program: str, where: str) -> Iterator[Claim]:
         where,
         "time of one CPU and one GPU over that of two workers of one kind (predicted)",
         lambda: found.by_card(every([
-            judge(found.ratio(("seconds", program), (f"predicted {other}", program)), "below 0",
-                  high=1, form=as_change, name=f"to {name}")
+            less(found.ratio(("seconds", program), (f"predicted {other}", program)), f"to {name}")
             for other, name in alone.items()
         ])),
         {CONTRADICTED: "a second GPU is worth more than a CPU; table 2.2 says so itself: two GPUs "
@@ -704,9 +703,8 @@ def _speedups(found: Measured, program: str, where: str) -> Iterator[Claim]:
         "time of each number of workers over that of the one before: 2 (measured) to 8 (predicted) "
         "on UniProt, 2, 4 and 8 on the others",
         lambda: every([
-            judge(found.ratio((seconds_of(more), program), (seconds_of(fewer), program), case),
-                  "below 0", high=1, form=as_change,
-                  name=f"{case}, {more} workers")
+            less(found.ratio((seconds_of(more), program), (seconds_of(fewer), program), case),
+                 f"{case}, {more} workers")
             for case in SEQUENCES
             for fewer, more in pairwise(LAYOUTS if case == UNIPROT else PAPER_GCUPS[case])
         ]),
@@ -735,8 +733,8 @@ def _speedups(found: Measured, program: str, where: str) -> Iterator[Claim]:
         where,
         "predicted time of four CPUs and four GPUs over that of four GPUs, and of four CPUs, alone",
         lambda: every([
-            judge(found.ratio((seconds_of(8), program), (f"predicted {alone}", program)), "below 0",
-                  high=1, form=as_change, name=f"to {name}")
+            less(found.ratio((seconds_of(8), program), (f"predicted {alone}", program)),
+                 f"to {name}")
             for alone, name in (("0+4", "four GPUs (CUDASW++)"), ("4+0", "four CPUs (SWIPE)"))
         ]),
     )  # fmt: skip
@@ -773,8 +771,8 @@ def _sets(found: Measured, program: str, where: str) -> Iterator[Claim]:
         where,
         "time of 4 workers (predicted) over that of 2 (measured), and of 8 over that of 4",
         lambda: every([
-            judge(found.ratio((seconds_of(more), program), (seconds_of(fewer), program), case),
-                  "below 0", high=1, form=as_change, name=f"{case}, {more} workers")
+            less(found.ratio((seconds_of(more), program), (seconds_of(fewer), program), case),
+                 f"{case}, {more} workers")
             for case in SETS
             for fewer, more in ((2, 4), (4, 8))
         ]),
@@ -838,9 +836,7 @@ def _hybrid(found: Measured) -> Claim:
 
 def _against(found: Measured, planner: str) -> Judgement:
     times = [found.of("seconds", program, part="planners") for program in ("dual_plain", planner)]
-    return judge(
-        estimate(mean_ratio, *times), "below 0", high=1, form=as_change, name=f"to {planner}"
-    )
+    return less(estimate(mean_ratio, *times), f"to {planner}")
 
 
 def _planners(found: Measured) -> Iterator[Claim]:

@@ -60,6 +60,7 @@ from _verdicts import (
     estimate,
     every,
     judge,
+    less,
     mean,
     mean_ratio,
     similar,
@@ -374,8 +375,7 @@ WHY = {
 
 
 def _less(rows: list[Row], one: str, other: str, name: str = "") -> Judgement:
-    found = estimate(mean_ratio, *_both(rows, one, other))
-    return judge(found, "below 0", high=1, form=as_change, name=name)
+    return less(estimate(mean_ratio, *_both(rows, one, other)), name)
 
 
 def _both(rows: list[Row], *names: str) -> tuple[NDArray[np.float64], ...]:
