@@ -9,7 +9,7 @@
 //   add(a, b)            a + b
 //   cell(d, s, e, f)     max(0, d + s, e, f)
 //   raise(a, b, c)       max(a + b, c)
-//   highest(a, b)        max(a, b); with SPARSE also of three
+//   highest(a, b)        max(a, b); but for S32 also of three
 //   watch(best, e, f, g_left, g)
 //                        `best` raised to what stands for a cell and the one to its left: either
 //                        their G, or this cell's E and F (gotoh.cuh tells why that is enough)
@@ -224,6 +224,11 @@ struct Half {
     static __device__ __forceinline__ unsigned int highest(unsigned int a, unsigned int b)
     {
         return half2_max(a, b);
+    }
+    static __device__ __forceinline__ unsigned int highest(
+        unsigned int a, unsigned int b, unsigned int c)
+    {
+        return half2_max(half2_max(b, c), a);
     }
     // One maximum instead of two: the inner one is that of `cell`.
     static __device__ __forceinline__ unsigned int watch(

@@ -11,9 +11,10 @@
 #include "search.cuh"
 
 // The score of a query's column with a code, plus the price of a gap's first residue, because that
-// is what H wants that the tile keeps. Columns past the query's end align with nothing. The threads
-// of a warp look up the same code, so they read words that lie close together, or side by side.
-template <class Number>
+// is what H wants that the tile keeps. Bounds want the score itself, but such that they can bear to
+// lose that price. Columns past the query's end align with nothing. The threads of a warp look up
+// the same code, so they read words that lie close together, or side by side.
+template <class Number, bool IS_BOUND>
 static __device__ __forceinline__ int score_of(
     const Search& search, int query, unsigned int column, int code)
 {
@@ -22,11 +23,13 @@ static __device__ __forceinline__ int score_of(
         return Number::LOWEST + search.gap_first;
     const unsigned char* const letters = search.queries[query];
     const unsigned int place = letters ? code * CODES + letters[column] : code * length + column;
-    return max(search.tables[query][place], Number::LOWEST) + search.gap_first;
+    const int score = search.tables[query][place];
+    return IS_BOUND ? max(score, Number::LOWEST + search.gap_first)
+                    : max(score, Number::LOWEST) + search.gap_first;
 }
 
 // Two queries, or one with numbers of 32 bits, against one target: a word a column.
-template <class Number_, int LANES_, int COLUMNS_> struct QueryProfile {
+template <class Number_, int LANES_, int COLUMNS_, bool IS_BOUND = false> struct QueryProfile {
     using Number = Number_;
     static constexpr int LANES = LANES_, COLUMNS = COLUMNS_, WIDTH = LANES * COLUMNS;
     static constexpr int QUERIES = Number::HALVES, TARGETS = 1;
@@ -43,9 +46,9 @@ template <class Number_, int LANES_, int COLUMNS_> struct QueryProfile {
             const int lane = half ? (at - HALVES_AT / 4) / 2 : at / 4 % LANES;
             const int place = half ? COLUMNS - 2 + at % 2 : at / (4 * LANES) * 4 + at % 4;
             const unsigned int column = first_column + lane * COLUMNS + place;
-            const int low = score_of<Number>(search, 0, column, code);
+            const int low = score_of<Number, IS_BOUND>(search, 0, column, code);
             words[i] = Number::pack(
-                low, QUERIES == 2 ? score_of<Number>(search, 1, column, code) : 0);
+                low, QUERIES == 2 ? score_of<Number, IS_BOUND>(search, 1, column, code) : 0);
         }
     }
 
@@ -69,19 +72,21 @@ template <class Number_, int LANES_, int COLUMNS_> struct QueryProfile {
     }
 };
 
-// One query against two targets, whose scores are put together when they are read. Eight columns
+// One query against two targets, whose scores are put together when they are read. PACKED columns
 // lie two in a word and are picked out by byte permutations, on the pipe of the maxima. The others
 // have a word each, which takes twice the reads, and are put together by multiplications. So
-// neither the pipe nor the shared memory has to wait long for the other. Of 22 columns:
+// neither the pipe nor the shared memory has to wait long for the other: bounds, which take fewer
+// maxima, have more packed columns. Of 22 columns, eight of them packed:
 //
 //     columns 0-3, 4-7, 8-11: a word each | 12-19: two in a word | 20, 21: a word each, 8 bytes
 //                                           ^ SINGLE               ^ PACKED_END
-template <class Number_, int LANES_, int COLUMNS_> struct PairProfile {
+template <class Number_, int LANES_, int COLUMNS_, bool IS_BOUND = false> struct PairProfile {
     using Number = Number_;
     static constexpr int LANES = LANES_, COLUMNS = COLUMNS_, WIDTH = LANES * COLUMNS;
     static constexpr int QUERIES = 1, TARGETS = 2;
-    static constexpr int SINGLE = COLUMNS / 4 * 4 - 8, PACKED_END = SINGLE + 8;
-    static constexpr int HALVES_AT = (SINGLE / 4 + 1) * LANES * 16;
+    static constexpr int PACKED = !IS_BOUND || COLUMNS < 18 ? 8 : COLUMNS < 30 ? 16 : 24;
+    static constexpr int SINGLE = COLUMNS / 4 * 4 - PACKED, PACKED_END = SINGLE + PACKED;
+    static constexpr int HALVES_AT = (SINGLE / 4 + PACKED / 8) * LANES * 16;
     static constexpr int ROW_BYTES = HALVES_AT + (COLUMNS % 4 ? LANES * 8 : 0);
 
     uint4 blocks[TARGETS];
@@ -98,8 +103,8 @@ template <class Number_, int LANES_, int COLUMNS_> struct PairProfile {
             const bool packed = !half && word >= SINGLE;
             const int low = half ? PACKED_END + at % 2 : packed ? 2 * word - SINGLE : word;
             const unsigned int column = first_column + lane * COLUMNS + low;
-            words[i] = Number::pack(score_of<Number>(search, 0, column, code),
-                packed ? score_of<Number>(search, 0, column + 1, code) : 0);
+            words[i] = Number::pack(score_of<Number, IS_BOUND>(search, 0, column, code),
+                packed ? score_of<Number, IS_BOUND>(search, 0, column + 1, code) : 0);
         }
     }
 
@@ -113,18 +118,18 @@ template <class Number_, int LANES_, int COLUMNS_> struct PairProfile {
             scores[1] = b.y * 0x10000 + a.y;
             return;
         }
-        if (column <= SINGLE)
+        const bool packed = column >= SINGLE, second = packed && (column - SINGLE) % 8;
+        const int block = packed ? SINGLE / 4 + (column - SINGLE) / 8 : column / 4;
+        if (!second)
             for (int target = 0; target < TARGETS; ++target)
-                blocks[target] =
-                    *reinterpret_cast<const uint4*>(rows[target] + column / 4 * LANES * 16);
+                blocks[target] = *reinterpret_cast<const uint4*>(rows[target] + block * LANES * 16);
         const uint4 &a = blocks[0], &b = blocks[1];
-        if (column < SINGLE) {
+        if (!packed) {
             scores[0] = b.x * 0x10000 + a.x;
             scores[1] = b.y * 0x10000 + a.y;
             scores[2] = b.z * 0x10000 + a.z;
             scores[3] = b.w * 0x10000 + a.w;
         } else {
-            const bool second = column > SINGLE;
             scores[0] = __byte_perm(second ? a.z : a.x, second ? b.z : b.x, 0x5410);
             scores[1] = __byte_perm(second ? a.z : a.x, second ? b.z : b.x, 0x7632);
             scores[2] = __byte_perm(second ? a.w : a.y, second ? b.w : b.y, 0x5410);

@@ -6,5 +6,5 @@ template <int LANES, int COLUMNS, int THREADS, int GAP_FIRST = 0, int GAP_NEXT =
 __global__ void __launch_bounds__(THREADS, 1) q1_s32(const Search search)
 {
     SHARED_MEMORY(profile);
-    search_all<QueryProfile<S32, LANES, COLUMNS>, Gap<S32, GAP_FIRST, GAP_NEXT>>(search, profile);
+    search_all<GotohLane<QueryProfile<S32, LANES, COLUMNS>>, Gap<S32, GAP_FIRST, GAP_NEXT>>(search, profile);
 }

@@ -6,5 +6,5 @@ template <int LANES, int COLUMNS, int THREADS>
 __global__ void __launch_bounds__(THREADS, 1) q2_h2(const Search search)
 {
     SHARED_MEMORY(profile);
-    search_all<QueryProfile<Half, LANES, COLUMNS>, Gap<Half, 0, 0>>(search, profile);
+    search_all<GotohLane<QueryProfile<Half, LANES, COLUMNS>>, Gap<Half, 0, 0>>(search, profile);
 }

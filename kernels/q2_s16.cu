@@ -6,5 +6,5 @@ template <int LANES, int COLUMNS, int THREADS, int GAP_FIRST = 0, int GAP_NEXT =
 __global__ void __launch_bounds__(THREADS, 1) q2_s16(const Search search)
 {
     SHARED_MEMORY(profile);
-    search_all<QueryProfile<S16, LANES, COLUMNS>, Gap<S16, GAP_FIRST, GAP_NEXT>>(search, profile);
+    search_all<GotohLane<QueryProfile<S16, LANES, COLUMNS>>, Gap<S16, GAP_FIRST, GAP_NEXT>>(search, profile);
 }

@@ -27,6 +27,9 @@ struct Search {
     int limit;
     int cutoff;
     unsigned int sparse_words;
+    unsigned int patience;
+    unsigned int cutoff_counts[2];
+    const uint2* cutoffs[2];
 };
 
 #ifndef SWDUAL_HOST

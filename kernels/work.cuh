@@ -12,14 +12,16 @@
 // The state of a tile's columns takes nearly all registers. What is needed only between pieces is
 // looked up again there: see `hidden`.
 #pragma once
+#include "bound.cuh"
 #include "gotoh.cuh"
 #include "search.cuh"
 
 constexpr int WARP = 32;
 
-// A CTA's chunk: places `first` to `end - 1` of the work list, and the border rows of an area.
+// A CTA's chunk: places `first` to `end - 1` of the work list, and the border rows of an area; and
+// whether its pieces are only listed, since bounds are given up.
 struct Chunk {
-    unsigned int first, end, area;
+    unsigned int first, end, area, is_listed;
 };
 
 // The pieces that leave a warp's lanes: their place, the end of the work list or chunk that they
@@ -59,6 +61,13 @@ static __device__ __forceinline__ unsigned int piece_at(const Search& search, un
     return search.list ? search.list[place] : place;
 }
 
+// Lists a piece for the kernel that scores it again.
+static __device__ __forceinline__ void list_piece(
+    const Search& search, int query, unsigned int piece)
+{
+    search.rescue[query][atomicAdd(&search.rescue_count[query], 1u)] = piece;
+}
+
 // The largest of the numbers that a warp's lanes have. The compiler knows that it is the same for
 // all, and so that a loop of so many steps cannot divide the warp.
 static __device__ __forceinline__ unsigned int highest_of_warp(unsigned int a)
@@ -74,8 +83,9 @@ static __device__ __forceinline__ unsigned int highest_of_warp(unsigned int a)
 }
 
 // The pieces of a group: `place` and, with two targets, the one behind it in the work list.
-template <class Profile> struct Group {
-    using Number = typename Profile::Number;
+template <class Lane> struct Group {
+    using Profile = typename Lane::Profile;
+    using Number = typename Lane::Number;
     static constexpr int LANES = Profile::LANES, TARGETS = Profile::TARGETS;
 
     const Search& search;
@@ -104,6 +114,23 @@ template <class Profile> struct Group {
         return highest_of_warp(max(words(0).count, words(TARGETS - 1).count));
     }
 
+    // The lowest score that a piece must have to be wanted, by the length of its target; a window's
+    // is not above that. Where it is shorter than all lengths of the table, the first counts.
+    __device__ __forceinline__ int cutoff_of(int query, unsigned int piece) const
+    {
+        const uint2* const table = search.cutoffs[query];
+        const unsigned int length = search.piece_lengths[piece];
+        unsigned int low = 0, high = search.cutoff_counts[query];
+        while (high - low > 1) {
+            const unsigned int middle = (low + high) / 2;
+            if (table[middle].x <= length)
+                low = middle;
+            else
+                high = middle;
+        }
+        return table[low].y;
+    }
+
     // The lowest G of a score that is not to be taken as it is: it may be wrong, or it is from a
     // sparse fill, and the true one may reach the cutoff, or be wrong.
     __device__ __forceinline__ int doubtful(bool sparse) const
@@ -113,7 +140,8 @@ template <class Profile> struct Group {
         return score - search.gap_first;
     }
 
-    // Writes down the best scores of the group, which are G. It is compared before gap_first is
+    // Writes down the best scores of the group, which are G; of bounds, only which pieces may reach
+    // their cutoff. It is compared before gap_first is
     // added: an infinite one, which half precision may have, is the largest int.
     __device__ __forceinline__ void report(unsigned int best, bool sparse) const
     {
@@ -124,9 +152,13 @@ template <class Profile> struct Group {
                 continue;
             const unsigned int piece = piece_at(search, place + target);
             const int g = Number::number(best, half);
-            if (Number::LIMITED && g >= doubtful(sparse))
-                search.rescue[query][atomicAdd(&search.rescue_count[query], 1u)] = piece;
-            else if (g > -search.gap_first)
+            if (Lane::IS_BOUND) {
+                if (search.query_lengths[query] > 0
+                    && g >= min(search.limit, cutoff_of(query, piece)) - search.gap_first)
+                    list_piece(search, query, piece);
+            } else if (Number::LIMITED && g >= doubtful(sparse)) {
+                list_piece(search, query, piece);
+            } else if (g > -search.gap_first)
                 atomicMax(&search.scores[query][search.piece_targets[piece]],
                     g + search.gap_first);
         }
@@ -134,12 +166,12 @@ template <class Profile> struct Group {
 };
 
 // The border rows of a group's pieces.
-template <class Profile>
+template <class Lane>
 static __device__ __forceinline__ uint2* area_of(
-    const Search& search, const Chunk& chunk, const Group<Profile>& group)
+    const Search& search, const Chunk& chunk, const Group<Lane>& group)
 {
     return search.border + 1ull * blockIdx.x * search.border_rows
-        + 1ull * (group.place - chunk.first) / Profile::TARGETS * chunk.area;
+        + 1ull * (group.place - chunk.first) / Group<Lane>::TARGETS * chunk.area;
 }
 
 // The largest of the numbers that the lanes of a group have.
@@ -152,9 +184,46 @@ static __device__ __forceinline__ unsigned int highest_of_group(unsigned int bes
     return best;
 }
 
-// Draws the CTA's next chunk, which ends at 0 if there is none.
+// Whether bounds are not worth their time: of the pieces that were drawn before, more than one in
+// three may reach its cutoff. Those that follow are then listed without a bound.
+static __device__ __forceinline__ bool gives_up(const Search& search, unsigned int drawn)
+{
+    const volatile unsigned int* const listed = search.rescue_count;
+    const bool two = search.query_lengths[1] > 0;
+    const unsigned long long left = listed[0] + (two ? listed[1] : 0);
+    return left > search.patience && 3 * left > (two ? 2ull : 1ull) * drawn;
+}
+
+// Lists pieces of the work list for every query, by `threads` of which this is number `thread`.
+template <class Lane>
+static __device__ __forceinline__ void list_all(const Search& search, unsigned int first,
+    unsigned int end, unsigned int thread, unsigned int threads)
+{
+    for (unsigned int place = first + thread; place < end; place += threads)
+        for (int query = 0; query < Lane::Profile::QUERIES; ++query)
+            if (search.query_lengths[query] > 0)
+                list_piece(search, query, piece_at(search, place));
+}
+
+// Draws a warp's next pieces; their place is behind the end if there are none.
+template <class Lane>
+static __device__ __forceinline__ unsigned int draw_pieces(
+    const Search& search, unsigned int pieces, unsigned int end)
+{
+    for (;;) {
+        const unsigned int thread = threadIdx.x % WARP;
+        const unsigned int place =
+            highest_of_warp(thread ? 0 : atomicAdd(search.next, pieces));
+        if (!Lane::IS_BOUND || place >= end
+            || !highest_of_warp(thread == 0 && gives_up(search, place)))
+            return place;
+        list_all<Lane>(search, place, min(place + pieces, end), thread, WARP);
+    }
+}
+
+// Draws the CTA's next chunk, whatever becomes of it.
 template <class Profile>
-static __device__ __forceinline__ void draw(const Search& search, Chunk& chunk)
+static __device__ __forceinline__ void draw_any(const Search& search, Chunk& chunk, bool is_bound)
 {
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -169,9 +238,22 @@ static __device__ __forceinline__ void draw(const Search& search, Chunk& chunk)
             end = search.chunks[number + 1];
         }
         const unsigned int groups = (end - first + Profile::TARGETS - 1) / Profile::TARGETS;
-        chunk = first < end ? Chunk{first, end, search.border_rows / groups} : Chunk{0, 0, 0};
+        chunk = first < end ? Chunk{first, end, search.border_rows / groups,
+                                  is_bound && gives_up(search, first)}
+                            : Chunk{0, 0, 0, 0};
     }
     __syncthreads();
+}
+
+// Draws the CTA's next chunk, which ends at 0 if there is none.
+template <class Lane>
+static __device__ __forceinline__ void draw_chunk(const Search& search, Chunk& chunk)
+{
+    do {
+        draw_any<typename Lane::Profile>(search, chunk, Lane::IS_BOUND);
+        if (chunk.is_listed)
+            list_all<Lane>(search, chunk.first, chunk.end, threadIdx.x, blockDim.x);
+    } while (chunk.is_listed);
 }
 
 // The pieces of a warp follow one another through its lanes. Those that enter come right behind
@@ -196,27 +278,28 @@ static __device__ __forceinline__ void draw(const Search& search, Chunk& chunk)
 // With BORDER the query has several `tiles`. The last pieces of a tile are still in the lanes when
 // the first enter the next one, so that there are two profiles, used in turn. When a profile is
 // overwritten, no lane needs it any more: each warp has let pieces, or none, enter the tile since.
-template <class Profile, bool BORDER, class Gap>
+template <class Lane, bool BORDER, class Gap>
 static __device__ __forceinline__ void pass_pieces(
     const Search& search, uint4* profiles, unsigned int tiles)
 {
-    using Number = typename Profile::Number;
+    using Profile = typename Lane::Profile;
+    using Number = typename Lane::Number;
     constexpr int LANES = Profile::LANES, PROFILE = CODES * Profile::ROW_BYTES / 16;
     constexpr unsigned int PIECES = WARP / LANES * Profile::TARGETS;
-    constexpr unsigned int RAMP = LANES / 4 + 2;
-    const unsigned int lane = threadIdx.x % LANES;
+    constexpr unsigned int RAMP = LANES * Lane::ROWS / 4 + 2;
+    const unsigned int lane = threadIdx.x % LANES, behind = lane * Lane::ROWS;
     const SharedState shared{profiles + (1 + BORDER) * PROFILE};
     const Gap gap(search.gap_first, search.gap_next);
     if (!BORDER) {
         Profile::build(profiles, search, 0);
         __syncthreads();
     }
-    Stream<Profile, BORDER, Gap> stream(profiles, search, gap);
+    Stream<Lane, BORDER, Gap> stream(profiles, search, gap);
 
     // All that decides where a warp goes is the same for its lanes, as the compiler can see: else
     // it would look in every row whether they are together.
     unsigned int end = BORDER ? 0 : highest_of_warp(work_count(search));
-    const bool sparse = Number::SPARSE && search.cutoff > 0;
+    const bool sparse = Lane::SPARSE && search.cutoff > 0;
     unsigned int place = end; // of the pieces that enter
     bool sparse_now = sparse, sparse_before; // how they are looked at
     bool again = false; // those that have left enter again, with a look at every row
@@ -229,14 +312,14 @@ static __device__ __forceinline__ void pass_pieces(
         if (again) {
             place = highest_of_warp(shared.leaving().place);
         } else if (!BORDER) {
-            place = highest_of_warp(threadIdx.x % WARP ? 0 : atomicAdd(search.next, PIECES));
+            place = draw_pieces<Lane>(search, PIECES, end);
         } else {
             place += stride;
             if (place >= end) {
                 if (++tile == tiles) {
                     tile = 0;
                     stream.drop_border();
-                    draw<Profile>(search, shared.chunk());
+                    draw_chunk<Lane>(search, shared.chunk());
                 } else {
                     __syncthreads();
                 }
@@ -248,7 +331,7 @@ static __device__ __forceinline__ void pass_pieces(
             }
         }
         shared.leaving() = entered;
-        const unsigned int longest = Group<Profile>(search, place, end).longest();
+        const unsigned int longest = Group<Lane>(search, place, end).longest();
         unsigned int rest = max(longest + 1, RAMP) - RAMP; // steps after the pieces have entered
         if (BORDER)
             sparse_now = sparse_now && longest <= search.sparse_words;
@@ -258,12 +341,12 @@ static __device__ __forceinline__ void pass_pieces(
             rest += 2;
 #pragma unroll 1
         for (unsigned int i = 0; i <= RAMP; ++i) {
-            const Group<Profile> entering(search, hidden(place), end);
+            const Group<Lane> entering(search, hidden(place), end);
             __syncwarp(); // lanes see what others have left in the border
-            if ((lane + 3) / 4 == i)
+            if ((behind + 3) / 4 == i)
                 stream.set_pieces(entering);
             if (i >= 2 && i < RAMP) {
-                const bool forgets = lane / 4 + 2 == i;
+                const bool forgets = behind / 4 + 2 == i;
                 if (forgets)
                     shared.best() = stream.state.best;
                 stream.state.clear_if(forgets, gap);
@@ -275,7 +358,7 @@ static __device__ __forceinline__ void pass_pieces(
             }
             if (i == RAMP) {
                 const Leaving noted = shared.leaving();
-                const Group<Profile> leaving(search, noted.place, noted.end);
+                const Group<Lane> leaving(search, noted.place, noted.end);
                 const unsigned int best = highest_of_group<Profile>(shared.best());
                 if (!BORDER) {
                     const int g =
@@ -300,13 +383,14 @@ static __device__ __forceinline__ void pass_pieces(
 }
 
 // What every kernel does.
-template <class Profile, class Gap>
+template <class Lane, class Gap>
 static __device__ __forceinline__ void search_all(const Search& search, uint4* profiles)
 {
+    constexpr unsigned int WIDTH = Lane::Profile::WIDTH;
     const unsigned int longest = max(search.query_lengths[0], search.query_lengths[1]);
-    const unsigned int tiles = (longest + Profile::WIDTH - 1) / Profile::WIDTH;
+    const unsigned int tiles = (longest + WIDTH - 1) / WIDTH;
     if (tiles <= 1)
-        pass_pieces<Profile, false, Gap>(search, profiles, 1);
+        pass_pieces<Lane, false, Gap>(search, profiles, 1);
     else
-        pass_pieces<Profile, true, Gap>(search, profiles, tiles);
+        pass_pieces<Lane, true, Gap>(search, profiles, tiles);
 }

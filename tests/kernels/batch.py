@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kernels import emulator
-from swdual.backends.cuda.kernels import KERNELS, SEARCH, Tile, sources
+from swdual.backends.cuda.kernels import BOUNDS, KERNELS, SEARCH, Tile, sources
 
 ALIGNMENT = 16
 GUARD = 64
@@ -71,7 +71,7 @@ def instance_of(expression):
     """
     name, values = EXPRESSION.fullmatch(expression).groups()
     tile, costs = np.split(np.array(values.split(","), int), [3])
-    return KERNELS[name], Tile(*tile.tolist()), costs.tolist()
+    return {**KERNELS, **BOUNDS}[name], Tile(*tile.tolist()), costs.tolist()
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,10 @@ class Pieces:
 
 @dataclass(frozen=True)
 class Run:
-    """How a search is launched; `cutoff` is the lowest score that is wanted, if not all are."""
+    """How a search is launched; `cutoff` is the lowest score that is wanted, if not all are.
+
+    Bounds have `cutoffs` of each query: (lengths, scores) for targets of so many residues or more.
+    """
 
     ctas: int = 2
     seed: int = 0
@@ -126,6 +129,8 @@ class Run:
     library: Callable = field(default=library, repr=False)
     cutoff: int | None = None
     sparse_words: int = EVERY
+    cutoffs: tuple = ()
+    patience: int = EVERY
 
 
 @dataclass(frozen=True)
@@ -202,6 +207,15 @@ def score(kernel, tile, queries, targets, scheme, run):
     return Found(np.stack(scores[: len(queries)]), rescued)
 
 
+def left_by_bounds(kernel, tile, queries, targets, scheme, run):
+    """Return for each query the targets that may reach their cutoffs, as a kernel of bounds says."""
+    pieces = cut(targets, run.window, run.overlap)
+    scores = [exact(np.zeros(len(targets), np.int32)) for _ in range(2)]
+    lists = launch(kernel, tile, queries, pieces, scheme, scores, run)
+    assert not np.any(scores)
+    return [pieces.targets[listed].tolist() for listed in lists]
+
+
 def launch(kernel, tile, queries, pieces, scheme, scores, run, listed=None):
     """Launch a kernel, which adds to `scores`; return the pieces for rescue of each query."""
     count = len(pieces.starts)
@@ -246,6 +260,10 @@ def launch(kernel, tile, queries, pieces, scheme, scores, run, listed=None):
     search["limit"] = kernel.limit(largest_of(queries, scheme))
     if run.cutoff is not None:
         search["cutoff"], search["sparse_words"] = run.cutoff, run.sparse_words
+    search["patience"] = run.patience
+    cutoffs = [exact(np.stack(each, axis=1).astype(np.uint32)) for each in run.cutoffs]
+    for k, each in enumerate(cutoffs if kernel.is_bound else ()):
+        search["cutoff_counts"][k], search["cutoffs"][k] = len(each), each.ctypes.data
     run.library(kernel, tile, (scheme.gap_first, scheme.gap_next))(
         "run",
         search,

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from kernels import oracle
+from kernels import batch, oracle
 from kernels.batch import EVERY, NEVER, PAD, RESCUE, Run, Scheme, largest_of, score
 
 PRICES = [
@@ -112,7 +112,10 @@ def target_lengths(rng, count):
 
 
 def check_random(kernel, tile, count, seed, execute=Run.library):
-    """Search `count` pairs, drawn from a seed; return cells and how many were scored twice."""
+    """Search `count` pairs, drawn from a seed; return cells and how many were scored twice.
+
+    Of a kernel of bounds those are counted that may reach their cutoffs.
+    """
     rng = np.random.default_rng(seed)
     scheme = scheme_of(rng, kernel)
     queries = [sequence_of(rng, query_length(rng, tile)) for _ in range(kernel.queries)]
@@ -140,7 +143,13 @@ def check_random(kernel, tile, count, seed, execute=Run.library):
             profile_of(rng, query, scheme) if profiled >> k & 1 else query
             for k, query in enumerate(queries)
         ]
-    rescued = check(kernel, tile, queries, targets, scheme, run)
+    if kernel.is_bound:
+        cutoffs = tuple(cutoffs_of(rng, query, targets, scheme) for query in queries)
+        patience = int(rng.choice([0, 5, EVERY]))
+        run = dataclasses.replace(run, cutoffs=cutoffs, patience=patience)
+        rescued = check_bounds(kernel, tile, queries, targets, scheme, run)
+    else:
+        rescued = check(kernel, tile, queries, targets, scheme, run)
     return sum(map(len, queries)) * sum(map(len, targets)), rescued
 
 
@@ -157,6 +166,40 @@ def cutoff_of(rng, kernel, queries, targets, scheme):
         "cutoff": min(max(cutoff, 3 * scheme.gap_next + 1), 2**31 - 1),
         "sparse_words": int(rng.choice([1, 5, 15, EVERY])),
     }
+
+
+def cutoffs_of(rng, query, targets, scheme):
+    """Return lengths and cutoffs near the bounds of some targets, for short and long ones."""
+    lengths = np.sort(rng.choice([1, 3, 8, 20, 50, 90, 300], rng.integers(1, 6), replace=False))
+    bounds = oracle.bounds(query, targets, scheme)
+    near = rng.choice(bounds, len(lengths)) + rng.integers(-2, 3, len(lengths))
+    return lengths, np.sort(near.clip(scheme.gap_first + 1, 2**31 - 1))
+
+
+def check_bounds(kernel, tile, queries, targets, scheme, run):
+    """Fail unless exactly those targets are left whose bounds reach their cutoffs or the limit.
+
+    More may be left if bounds may be given up, or where numbers are cut or windows go on behind
+    their ends. Returns how many are left.
+    """
+    found = batch.left_by_bounds(kernel, tile, queries, targets, scheme, run)
+    limit = kernel.limit(largest_of(queries, scheme))
+    lowest = kernel.numbers.lowest + scheme.gap_first
+    total = 0
+    for query, left, (lengths, scores) in zip(queries, found, run.cutoffs, strict=True):
+        bounds = oracle.bounds(query, targets, scheme)
+        assert (bounds >= oracle.scores(query, targets, scheme)).all()
+        places = np.searchsorted(lengths, [len(target) for target in targets], "right") - 1
+        asked = np.minimum(np.array(scores)[places.clip(0)], limit)
+        must = set(np.flatnonzero((bounds >= asked) & ([len(each) > 0 for each in targets])))
+        assert must <= set(left), (kernel.expression(tile), spell(query), scheme, run)
+        table = batch.table_of(query, scheme)
+        fits = table[table > NEVER].min(initial=0) >= lowest
+        if run.patience == EVERY and run.window is None and fits:
+            assert must == set(left), (kernel.expression(tile), spell(query), scheme, run)
+        assert run.window or len(set(left)) == len(left)
+        total += len(left)
+    return total
 
 
 def compute_window(rng, queries, targets, scheme):

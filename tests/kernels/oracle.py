@@ -2,6 +2,7 @@
 
 Written from the definition (a gap of k residues costs ``first + (k - 1) * following``), in 64-bit
 numbers, a whole row at a time, and the best of all cells: none of what makes the kernels quick.
+So are upper bounds.
 """
 
 from __future__ import annotations
@@ -31,12 +32,44 @@ def _score(query, target, matrix, first, following):
 
 
 @numba.njit
-def _scores(query, residues, starts, lengths, matrix, first, following):
-    scores = np.empty(len(starts), np.int64)
+def _bound(query, target, matrix, first, following):
+    """Blocks of two residues of each: ``kernels/bound.cuh``, with numbers that are H."""
+    nothing = np.int64(-(2**60))
+    columns = len(query) + len(query) % 2
+    below = np.zeros(columns + 1, np.int64)  # the lower cells of the blocks above
+    gaps = np.zeros(columns // 2, np.int64)
+    best = np.int64(0)
+    for i in range(0, len(target), 2):
+        corner, right, gap = np.int64(0), np.int64(0), np.int64(0)
+        for b in range(columns // 2):
+            j = 2 * b
+            pairs = np.full((2, 2), nothing)
+            for r in range(2):
+                for c in range(2):
+                    if i + r < len(target) and j + c < len(query):
+                        pairs[r, c] = matrix[query[j + c], target[i + r]]
+            enters = max(np.int64(0), gap, gaps[b])
+            one = max(corner + pairs[0, 0], enters)
+            two = below[j + 1] + pairs[0, 1]
+            three = right + pairs[1, 0]
+            four = one + pairs[1, 1]
+            opens = max(one, two, three) - first
+            inside = max(enters, opens)
+            corner = below[j + 2]
+            right = max(two, inside)
+            below[j + 1], below[j + 2] = max(three, inside), max(four, inside)
+            gap = gaps[b] = max(enters - 2 * following, opens, four - first)
+            best = max(best, one, two, three, four)
+    return best
+
+
+@numba.njit
+def _each(of_pair, query, residues, starts, lengths, matrix, first, following):
+    found = np.empty(len(starts), np.int64)
     for k in range(len(starts)):
         target = residues[starts[k] : starts[k] + lengths[k]]
-        scores[k] = _score(query, target, matrix, first, following)
-    return scores
+        found[k] = of_pair(query, target, matrix, first, following)
+    return found
 
 
 def scores(query, targets, scheme):
@@ -44,6 +77,15 @@ def scores(query, targets, scheme):
 
     A query is codes, too, or (positions, 32) scores that take the place of the scheme's.
     """
+    return _of_targets(_score, query, targets, scheme)
+
+
+def bounds(query, targets, scheme):
+    """Return upper bounds of the scores: see `scores`."""
+    return _of_targets(_bound, query, targets, scheme)
+
+
+def _of_targets(of_pair, query, targets, scheme):
     lengths = np.array([len(target) for target in targets], np.int64)
     starts = np.concatenate([[0], np.cumsum(lengths)])[:-1]
     residues = np.frombuffer(b"".join(targets), np.uint8)
@@ -51,4 +93,4 @@ def scores(query, targets, scheme):
     if isinstance(query, bytes):
         rows, matrix = np.frombuffer(query, np.uint8).astype(np.int64), scheme.matrix
     prices = scheme.gap_first, scheme.gap_next
-    return _scores(rows, residues, starts, lengths, matrix.astype(np.int64), *prices)
+    return _each(of_pair, rows, residues, starts, lengths, matrix.astype(np.int64), *prices)

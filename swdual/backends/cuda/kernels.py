@@ -39,6 +39,9 @@ SEARCH = np.dtype(
         ("limit", "i4"),
         ("cutoff", "i4"),
         ("sparse_words", "u4"),
+        ("patience", "u4"),
+        ("cutoff_counts", "u4", 2),
+        ("cutoffs", "u8", 2),
     ],
     align=True,
 )
@@ -108,6 +111,8 @@ class Kernel:
         From each compute capability on, numbers of threads of a CTA, and the most columns of a lane
         for which their registers are enough: 80 of each of 768 threads, 96 of 640, 128 of 512, 168
         of 384. The more threads, the fewer clocks pass in which none of a scheduler's can go on.
+    is_bound
+        Whether it finds upper bounds of scores, and lists the pieces that may reach their cutoffs.
     """
 
     name: str
@@ -115,6 +120,12 @@ class Kernel:
     queries: int
     targets: int
     threads: tuple[tuple[int, tuple[tuple[int, int], ...]], ...]
+    is_bound: bool = False
+
+    @property
+    def rows(self) -> int:
+        """Rows that a lane does at a time, and by which it is behind the lane before."""
+        return 2 if self.is_bound else 1
 
     @property
     def file(self) -> str:
@@ -177,11 +188,20 @@ class Kernel:
             Residues; of two queries, those of the longer.
 
         >>> [KERNELS["q2_s16"].shared_bytes(Tile(16, 28, 512), length) for length in (448, 449)]
-        [59596, 116940]
+        [59600, 116944]
         """
-        profile = 4 * CODES * (tile.columns - 4 * (self.targets - 1)) * tile.lanes
-        state = 12 + 4 * tile.threads + 12 * tile.threads // WARP
+        packed = self._packed_columns(tile.columns)
+        profile = 4 * CODES * (tile.columns - packed // 2) * tile.lanes
+        state = 16 + 4 * tile.threads + 12 * tile.threads // WARP
         return profile * (1 + (query_length > tile.lanes * tile.columns)) + state
+
+    def _packed_columns(self, columns: int) -> int:
+        """Return the columns whose scores lie two in a word: see `PairProfile` in the sources."""
+        if self.targets == 1:
+            return 0
+        if not self.is_bound or columns < 18:
+            return 8
+        return 16 if columns < 30 else 24
 
     def border_rows(self, tile: Tile, pieces: int, longest: int) -> int:
         """Return the border rows that a CTA needs for a chunk.
@@ -199,7 +219,7 @@ class Kernel:
         123
         """
         areas = -(-pieces // self.targets)
-        return areas * (-(-longest // 4) * 4 + tile.lanes + 13)
+        return areas * (-(-longest // 4) * 4 + tile.lanes * self.rows + 12 + self.rows)
 
     def limit(self, largest: int) -> int:
         """Return the score from which on a piece is rescued, if no pair of residues scores more.
@@ -221,8 +241,9 @@ class Kernel:
             Costs of a gap's first residue and of each further one.
         """
         largest = max(largest, 0)
+        lost = 2 * max(gap_first, gap_next) if self.is_bound else gap_first + gap_next
         return (
-            gap_first + gap_next <= -self.numbers.lowest
+            lost <= -self.numbers.lowest
             and largest + gap_first <= self.numbers.highest
             and largest < self.limit(largest)
         )
@@ -249,7 +270,18 @@ KERNELS = {
         )),
     )
 }  # fmt: skip
-"""The kernels by name."""
+"""The kernels of exact scores by name."""
+
+BOUNDS = {
+    kernel.name: kernel
+    for kernel in (
+        Kernel("q2_s16_bound", S16, 2, 1, ((90, ((640, 22), (512, 32))),), is_bound=True),
+        Kernel("s2_s16_bound", S16, 1, 2, ((90, ((512, 28), (384, 32))),), is_bound=True),
+        Kernel("q2_h2_bound", HALF, 2, 1, ((75, ((512, 26), (384, 32))),), is_bound=True),
+        Kernel("s2_h2_bound", HALF, 1, 2, ((75, ((512, 22), (384, 32))),), is_bound=True),
+    )
+}
+"""The kernels of upper bounds by name."""
 
 
 def choose(
