@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -12,6 +13,15 @@ from numpy.typing import NDArray
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.sequences.scoring import ScoringScheme
+
+BOUNDS_VARIABLE = "SWDUAL_BOUNDS"
+"""The environment variable that is 0 where all scores are computed exactly, to compare."""
+
+
+def wants_bounds() -> bool:
+    """Return whether upper bounds may be computed before scores."""
+    return os.environ.get(BOUNDS_VARIABLE) != "0"
+
 
 Progress = Callable[[int], None]
 """Called with the number of cells done since the last call; may raise to stop the work."""
@@ -163,6 +173,11 @@ class ScoreCutoffs(NamedTuple):
         """Return the same cutoffs, but no lower than a score."""
         return self._replace(scores=np.maximum(self.scores, score))
 
+    def are_above(self, other: ScoreCutoffs) -> bool:
+        """Return whether no cutoff is below another one's of the same length."""
+        lengths = np.concatenate([self.lengths, other.lengths])
+        return bool((self.select(lengths) >= other.select(lengths)).all())
+
     def select(self, lengths: NDArray[np.integer]) -> NDArray[np.int64]:
         """Return (targets,) the cutoffs of targets of some lengths."""
         places = np.searchsorted(self.lengths, lengths, "right") - 1
@@ -170,13 +185,14 @@ class ScoreCutoffs(NamedTuple):
 
 
 class ScoringTask(NamedTuple):
-    """What a scorer is called with: see `Scorer`."""
+    """What a scorer is called with: see `Scorer`, and with cutoffs `SelectingScorer.best`."""
 
     query: bytes
     block: int
     first: int
     last: int
     profile: NDArray[np.int32] | None = None
+    cutoffs: ScoreCutoffs | None = None
 
 
 @runtime_checkable

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import threading
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
@@ -12,7 +11,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.backend import KEPT_BYTES, TARGET_COST, TOO_LARGE, Progress, ScoreCutoffs
+from swdual.backend import (
+    KEPT_BYTES,
+    TARGET_COST,
+    TOO_LARGE,
+    Progress,
+    ScoreCutoffs,
+    wants_bounds,
+)
 from swdual.backends._gotoh import score_kernel
 from swdual.backends._striped import StripedQuery, target_kernel
 from swdual.database.database import Database
@@ -63,9 +69,6 @@ MAX_BOUND_SAMPLE, MAX_LEFT = 4, 0.35
 """Most batches that tell whether bounds are worth it, and the largest part of their cells that may
 be left then.
 """
-
-VARIABLE = "SWDUAL_BOUNDS"
-"""The environment variable that is 0 where all scores are computed exactly, to compare."""
 
 
 def bind(database: Database, scheme: ScoringScheme, lanes: int | None = None) -> SimdScorer:
@@ -376,7 +379,7 @@ def bound_pack(
     bound, together = find_bound(score_width), np.flatnonzero(~sparse)
     work = packed.residues * len(query) * score_width.bits // 8
     is_small = work < MIN_BOUND_BYTES or len(together) < MIN_BOUND_BATCHES
-    pointless = cutoffs.max(initial=0) <= score_width.first_gap or os.environ.get(VARIABLE) == "0"
+    pointless = cutoffs.max(initial=0) <= score_width.first_gap or not wants_bounds()
     if bound is None or is_small or pointless:
         return None
     numbers = np.arange(len(packed.lengths)) if numbers is None else numbers

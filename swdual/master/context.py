@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.tracer import Tracer
-from swdual.backend import MAX_SCORE, ScoreCutoffs, Scorer, SelectingScorer
+from swdual.backend import MAX_SCORE, ScoreCutoffs, Scorer, ScoringTask, SelectingScorer
 from swdual.composition.adjuster import Adjuster
 from swdual.composition.tables import SCALE
 from swdual.composition.targets import SEG
@@ -324,6 +324,25 @@ class SearchContext:
         params = self.params
         best = select_best(candidates, params.max_candidates, cutoff, params.target_frame_count)
         return Scored(best, counts)
+
+    def list_scoring_tasks(
+        self, query: Sequence, number: int, target_range: Range
+    ) -> list[ScoringTask]:
+        """Return the calls of a scorer that can select which `score` will make.
+
+        Parameters
+        ----------
+        query, number, target_range
+            As for `score`.
+        """
+        bounds = self.compared.find_bounds(number, target_range)
+        scored = target_range.block, bounds.scored, bounds.last
+        is_known = self.params.stats != "fit"
+        cutoffs = self._cutoffs(query, self.statistics_of(query)) if is_known else None
+        return [
+            ScoringTask(codes, *scored, find_scores(query), cutoffs)
+            for _, codes in list_frames(query, self.params.frames)
+        ]
 
     def _select_significant(
         self, candidates: Candidates, query: Sequence, statistics: Statistics

@@ -10,7 +10,7 @@ from typing import Self
 
 import numpy as np
 
-from swdual.backend import ResidentScorer, ScoringTask
+from swdual.backend import ResidentScorer
 from swdual.database.target_range import Range
 from swdual.master.candidates import Candidates, Scored, merge_candidates
 from swdual.master.context import SearchContext
@@ -19,9 +19,8 @@ from swdual.master.ranges import TaskId
 from swdual.master.task import Task
 from swdual.master.work_stealing import WorkStealingScheduler
 from swdual.master.worker_pool import AttemptReport, WorkerPool
-from swdual.profiles.query import find_scores
 from swdual.request.search_parameters import SearchParameters
-from swdual.sequences.frames import frame_length, list_frames
+from swdual.sequences.frames import frame_length
 from swdual.sequences.sequence import Sequence as Query
 from swdual.text.messages import pluralize
 
@@ -121,19 +120,15 @@ class ScoringStage:
         partition, context = self.partition, self._context
         query, range_number = partition.task_ids[number]
         sequence, target_range = self._queries[query], partition.ranges[range_number]
-        bounds = context.compared.find_bounds(self._numbers[query], target_range)
-        scored, profile = (target_range.block, bounds.scored, bounds.last), find_scores(sequence)
+        about = sequence, self._numbers[query], target_range
         return Task(
             query,
             sequence.id,
             target_range,
-            partial(context.score, sequence, self._numbers[query], target_range),
+            partial(context.score, *about),
             int(partition.cells[number]),
             self._seconds[:, number],
-            tuple(
-                ScoringTask(codes, *scored, profile)
-                for _, codes in list_frames(sequence, context.params.frames)
-            ),
+            partial(context.list_scoring_tasks, *about),
             self._overhead[:, number],
         )
 

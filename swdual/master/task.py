@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -43,8 +43,8 @@ class Task:
     seconds
         (workers,) predicted run time on each worker, infinite where it cannot run; None if
         unknown.
-    scoring_tasks
-        The calls of the scorer that the task will make, as hints for a scorer that prefetches.
+    hints
+        Returns the calls of the scorer that the task will make, for a scorer that prefetches.
     overhead
         (workers,) the part of `seconds` that does not depend on the speed of cells.
     done
@@ -59,7 +59,7 @@ class Task:
     run: Callable[[Worker, Progress], Any]
     cells: int = 0
     seconds: NDArray[np.float64] | None = None
-    scoring_tasks: tuple[ScoringTask, ...] = ()
+    hints: Callable[[], Sequence[ScoringTask]] = tuple
     overhead: NDArray[np.float64] | None = None
     done: bool = False
     failed_on: list[int] = field(default_factory=list)

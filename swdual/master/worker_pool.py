@@ -114,7 +114,7 @@ class WorkerPool:
             scorer = worker.scorer if isinstance(worker, ScoringWorker) else None
             if isinstance(scorer, PrefetchingScorer):
                 upcoming = scheduler.list_upcoming(attempt)
-                scorer.prefetch([hint for task in upcoming for hint in task.scoring_tasks])
+                scorer.prefetch([hint for task in upcoming for hint in task.hints()])
             value = attempt.task.run(worker, partial(scheduler.report_progress, attempt))
         except Stopped:
             raise

@@ -11,7 +11,7 @@ from oracles.bound import bound as defined_bound
 from oracles.smith_waterman import local_score_gotoh
 from support.scoring_cases import GAP_PENALTIES, LANES, LETTERS, random_residues, relative
 
-from swdual.backend import MAX_SCORE, ScoreCutoffs
+from swdual.backend import BOUNDS_VARIABLE, MAX_SCORE, ScoreCutoffs
 from swdual.backends import simd
 from swdual.backends.cuda import CudaScorer
 from swdual.database.database import Database
@@ -269,7 +269,7 @@ def test_a_variable_of_the_environment_turns_bounds_off(monkeypatch):
     database = Database.from_batches([batch], PROTEIN, "test")
     found = []
     for value in ("1", "0"):
-        monkeypatch.setenv(simd.VARIABLE, value)
+        monkeypatch.setenv(BOUNDS_VARIABLE, value)
         scorer = simd.bind(database, ScoringScheme(matrices.load("BLOSUM62")), 32)
         scores, places = scorer.best(query, 0, 0, 302, ScoreCutoffs.of(90), ignore)
         found.append((scores.tolist(), places.tolist()))

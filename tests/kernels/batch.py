@@ -208,7 +208,7 @@ def score(kernel, tile, queries, targets, scheme, run):
 
 
 def left_by_bounds(kernel, tile, queries, targets, scheme, run):
-    """Return for each query the targets that may reach their cutoffs, as a kernel of bounds says."""
+    """Return for each query the targets that a kernel of bounds leaves: they may reach a cutoff."""
     pieces = cut(targets, run.window, run.overlap)
     scores = [exact(np.zeros(len(targets), np.int32)) for _ in range(2)]
     lists = launch(kernel, tile, queries, pieces, scheme, scores, run)

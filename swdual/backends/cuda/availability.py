@@ -10,7 +10,7 @@ from typing import Any
 from swdual.backends.cuda import driver as _cuda_driver
 from swdual.backends.cuda.cupy_card import cupy_facts
 from swdual.backends.cuda.driver import DriverError, Gpu
-from swdual.backends.cuda.kernels import KERNELS, sources
+from swdual.backends.cuda.kernels import BOUNDS, KERNELS, sources
 from swdual.backends.cuda.launch import kernels_on
 from swdual.runtime.extras import install_command
 
@@ -57,7 +57,9 @@ def facts() -> dict[str, Any]:
                 "name": gpu.name,
                 "memory": gpu.memory,
                 "compute capability": format_version(gpu.capability),
-                "kernels": [kernel.name for kernel in kernels_on(gpu.capability)],
+                "kernels": [
+                    kernel.name for kernel in kernels_on(gpu.capability, {**KERNELS, **BOUNDS})
+                ],
             }
             for gpu in driver.gpus
         ]
@@ -108,7 +110,7 @@ def _cupy_lacks(driver: tuple[int, int]) -> str | None:
 def _kernels_lack() -> str | None:
     missing = [
         sources() / kernel.file
-        for kernel in KERNELS.values()
+        for kernel in (*KERNELS.values(), *BOUNDS.values())
         if not (sources() / kernel.file).is_file()
     ]
     return f"the kernels are missing ({missing[0]}): install swdual again" if missing else None

@@ -325,9 +325,10 @@ def choose(
     def cost(tile: Tile) -> tuple[float, int]:
         tiles = max(-(-query_length // (tile.lanes * tile.columns)), 1)
         row = tile.columns + ROW_COLUMNS + (BORDER_COLUMNS if tiles > 1 else 0)
+        behind = tile.lanes * kernel.rows
         if alone:
-            return tiles * row * (mean_length + tile.lanes + PIECE_ROWS), tiles
-        pieces = tile.lanes * (max(mean_length, tile.lanes) + PIECE_ROWS)
+            return tiles * row * (mean_length + behind + PIECE_ROWS), tiles
+        pieces = tile.lanes * (max(mean_length, behind) + PIECE_ROWS)
         return tiles * row * pieces * (1 + (tiles > 1) / (2 * tile.lanes)), tiles
 
     fitting = (

@@ -2,25 +2,27 @@
 
 A launch is a kernel over all pieces, then `q1_s32` over those whose score 16 bits do not hold,
 then, where only the best are wanted, `keys`, which gathers them. All of it is queued at once: how
-many pieces are to be scored again only the card knows. Where only the best are wanted, the first
-kernel may be sparse (see ``kernels/README.md``); with several tiles, `q1_s32` then scores again all
-that may be among them.
+many pieces are to be scored again only the card knows. Where only the best are wanted, a kernel of
+bounds comes first and lists what may be among them, which then gets exact scores; or, where that
+would be nearly all, the first kernel may be sparse (see ``kernels/README.md``); with several tiles,
+`q1_s32` then scores again all that may be among the best.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.backend import MAX_SCORE
+from swdual.backend import MAX_SCORE, wants_bounds
 from swdual.backends.cuda import pieces
 from swdual.backends.cuda.card import Buffer, Card, Event, Program
 from swdual.backends.cuda.kernels import (
     BORDER_BYTES,
+    BOUNDS,
     COLUMNS,
     KERNELS,
     LANES,
@@ -54,20 +56,31 @@ SPARSE_PART = 32
 MANY = 128
 """Where more than one of so many targets reaches a cutoff, it costs more to score them again."""
 
+BOUND_WAVES = 16
+"""Fewest targets for each that a card computes side by side, for bounds: what is scored after them
+waits for its longest target."""
+
+MAX_LEFT = 1 / 3
+"""The largest part of some targets that bounds may leave: with more, the next get exact scores.
+Kernels of bounds give up at the same part."""
+
+PATIENCE = 1024
+"""Pieces that a kernel of bounds may leave before it looks at the part that it leaves."""
+
 KEYS = Program("keys.cu", "keys")
 KEYS_THREADS, MAX_KEYS_CTAS = 256, 1024
 
 
-def kernels_on(capability: tuple[int, int]) -> list[Kernel]:
-    """Return the kernels that are meant for a compute capability, the quickest first.
+def kernels_on(capability: tuple[int, int], kernels: Mapping[str, Kernel]) -> list[Kernel]:
+    """Return those of some kernels that are meant for a compute capability, the quickest first.
 
-    >>> [kernel.name for kernel in kernels_on((9, 0))]
+    >>> [kernel.name for kernel in kernels_on((9, 0), KERNELS)]
     ['q2_s16', 's2_s16', 'q1_s32']
     """
     number = 10 * capability[0] + capability[1]
     return [
         kernel
-        for kernel in KERNELS.values()
+        for kernel in kernels.values()
         if kernel.numbers.capabilities[0] <= number < kernel.numbers.capabilities[1]
     ]
 
@@ -122,7 +135,8 @@ class Launcher:
         self._gap_costs = scheme.gap_open + scheme.gap_extend, scheme.gap_extend
         major, minor = card.capability
         self._capability = 10 * major + minor
-        self._kernels = kernels_on(card.capability)
+        self._kernels = kernels_on(card.capability, KERNELS)
+        self._bounds = kernels_on(card.capability, BOUNDS) if wants_bounds() else []
         self._widest = KERNELS["q1_s32"]
         self._matrix = shelf.keep(transpose_scores(scheme.matrix.scores))
         card.prepare(KEYS)
@@ -156,15 +170,33 @@ class Launcher:
                 query.bound = int(query.best.sum())
         return query.bound
 
-    def _find_kernel(self, queries: Sequence[KernelQuery]) -> Kernel | None:
+    def _find_kernel(
+        self, queries: Sequence[KernelQuery], kernels: Sequence[Kernel] | None = None
+    ) -> Kernel | None:
         """Return the quickest kernel for one query, of which there is one, or for two together."""
         largest = max(self._largest(query) for query in queries)
         usable = (
             kernel
-            for kernel in self._kernels
+            for kernel in (self._kernels if kernels is None else kernels)
             if kernel.queries == len(queries) and kernel.holds(largest, *self._gap_costs)
         )
         return next(usable, None)
+
+    def _find_bound(
+        self, queries: Sequence[KernelQuery], lengths: NDArray[np.uint32]
+    ) -> Kernel | None:
+        """Return the kernel of bounds for some queries and targets, if they are worth it."""
+        kernel = self._find_kernel(queries, self._bounds)
+        if kernel is None or any(
+            query.cutoffs is None
+            or query.cutoffs.lowest <= self._gap_costs[0]
+            or query.left > MAX_LEFT
+            for query in queries
+        ):
+            return None
+        tile = self._tile(kernel, max(len(query) for query in queries), lengths)
+        side_by_side = self._card.processors * _granule(kernel, tile, tile.threads)
+        return kernel if len(lengths) >= BOUND_WAVES * side_by_side else None
 
     def suits(self, query: KernelQuery, partner: KernelQuery) -> bool:
         """Return whether two queries in one launch are faster than one after the other.
@@ -175,7 +207,9 @@ class Launcher:
             The two.
         """
         short, long = sorted((len(query), len(partner)))
-        alike = long - short <= 2 * UNLIKE * long
+        alike = long - short <= 2 * UNLIKE * long and (query.cutoffs is None) == (
+            partner.cutoffs is None
+        )
         return alike and self._find_kernel([query, partner]) is not None
 
     def prepare(self, queries: Sequence[KernelQuery], part: Part) -> None:
@@ -192,9 +226,13 @@ class Launcher:
         if size in self._prepared or size[1] > MAX_TILE_COLUMNS:
             return
         self._prepared.add(size)
+        lengths = self._shelf.lengths(part.stretch.block)[part.first : part.last]
+        kernel = self._find_bound(queries, lengths)
+        if kernel is not None:
+            self._card.prepare(self.program(kernel, self._tile(kernel, size[1], lengths)))
+            queries = queries[:1]
         kernel = self._find_kernel(queries)
         assert kernel is not None
-        lengths = self._shelf.lengths(part.stretch.block)[part.first : part.last]
         tile = self._tile(kernel, size[1], lengths)
         self._card.prepare(self.program(kernel, tile))
         limit = kernel.limit(max(self._largest(query) for query in queries))
@@ -205,10 +243,10 @@ class Launcher:
                 again = self._rescue_tile(len(query), lengths)
                 self._card.prepare(self.program(self._widest, again))
 
-    def launch(
-        self, slot: Slot, queries: Sequence[KernelQuery], part: Part, cutoff: int | None
-    ) -> Event:
+    def launch(self, slot: Slot, queries: Sequence[KernelQuery], part: Part) -> Event:
         """Queue the scoring of a query, or of two, against some targets.
+
+        Keys are fetched if all queries have cutoffs, else all scores.
 
         Parameters
         ----------
@@ -218,33 +256,45 @@ class Launcher:
             One, or two that suit each other.
         part
             The targets.
-        cutoff
-            The lowest score that is wanted; None if all are.
 
         Returns
         -------
         What comes when the slot holds the scores, or keys.
         """
-        kernel = self._find_kernel(queries)
-        assert kernel is not None
         shelf = self._shelf
         lengths = shelf.lengths(part.stretch.block)[part.first : part.last]
+        cutoffs = [query.cutoffs for query in queries if query.cutoffs is not None]
+        all_scores = len(cutoffs) < len(queries)
+        kernel = self._find_bound(queries, lengths) or self._find_kernel(queries)
+        assert kernel is not None
         shape = self._shape(kernel, queries, lengths)
         tile = shape.tile
         region = shelf.hold(part.stretch)
         work = self._work(kernel, shape, queries, part, region)
-        slot.lay_out([query.lay_out() for query in queries], len(lengths), work.pieces)
+        slot.lay_out(
+            [query.lay_out() for query in queries],
+            len(lengths),
+            work.pieces,
+            [query.lay_out_cutoffs() for query in queries] if kernel.is_bound else (),
+        )
         limit = kernel.limit(max(self._largest(query) for query in queries))
         longest_query = max(len(query) for query in queries)
+        lowest = None if all_scores else min(each.lowest for each in cutoffs)
         kernel_cutoff, sparse_words = self._find_cutoff(
-            kernel, tile, longest_query, lengths, cutoff
+            kernel, tile, longest_query, lengths, lowest
         )
         search = self._search(slot, queries, work)
         search["residues"] = region.addresses[0]
         search["limit"] = limit
         runs = [self._run(kernel, tile, tile.threads, search, work.max_grid, work.rows)]
+        if kernel.is_bound:
+            self._list_left(slot, queries, search)
+            runs += [
+                self._left(slot, number, query, search, work, lengths)
+                for number, query in enumerate(queries)
+            ]
         runs += [
-            self._again(slot, number, query, search, work, lengths)
+            self._rescue(slot, number, query, search, work, lengths)
             for number, query in enumerate(queries)
             if sparse_words or self.max_score(query, int(lengths[0])) >= limit
         ]
@@ -257,10 +307,10 @@ class Launcher:
         slot.send(stream)
         self._queue(runs, border)
         region.used = stream.record()
-        if cutoff is not None:
-            for number in range(len(queries)):
-                self._gather(slot, number, len(lengths), cutoff)
-        slot.fetch(stream, scores=cutoff is None)
+        if not all_scores:
+            for number, each in enumerate(cutoffs):
+                self._gather(slot, number, len(lengths), each.lowest)
+        slot.fetch(stream, scores=all_scores)
         return stream.record()
 
     def _search(
@@ -421,7 +471,19 @@ class Launcher:
         max_grid = -(-count // drawn) if one_tile else chunk_count
         return PieceTables(*addresses, chunk_count, count, longest, max_grid, rows, tables)
 
-    def _again(
+    def _list_left(
+        self, slot: Slot, queries: Sequence[KernelQuery], search: NDArray[np.void]
+    ) -> None:
+        """Tell a kernel of bounds the cutoffs, and where it lists what may reach them."""
+        search["patience"] = PATIENCE
+        search["rescue_count"] = slot.address("left_count")
+        for number, query in enumerate(queries):
+            assert query.cutoffs is not None
+            search["rescue"][number] = slot.address("left", number)
+            search["cutoffs"][number] = slot.address("cutoffs", number)
+            search["cutoff_counts"][number] = len(query.cutoffs.lengths)
+
+    def _left(
         self,
         slot: Slot,
         number: int,
@@ -430,13 +492,43 @@ class Launcher:
         work: PieceTables,
         lengths: NDArray[np.uint32],
     ) -> KernelRun:
-        """Return the run over the pieces of a query that did not fit 16 bits, or may be wanted.
+        """Return the run over the pieces of a query that bounds have left."""
+        kernel = self._find_kernel([query])
+        assert kernel is not None
+        tile = self._tile(kernel, len(query), lengths)
+        return self._again(slot, number, query, search, work, lengths, kernel, tile, "left")
+
+    def _rescue(
+        self,
+        slot: Slot,
+        number: int,
+        query: KernelQuery,
+        search: NDArray[np.void],
+        work: PieceTables,
+        lengths: NDArray[np.uint32],
+    ) -> KernelRun:
+        """Return the run over the pieces of a query that did not fit 16 bits, or may be wanted."""
+        kernel, tile = self._widest, self._rescue_tile(len(query), lengths)
+        return self._again(slot, number, query, search, work, lengths, kernel, tile, "rescue")
+
+    def _again(
+        self,
+        slot: Slot,
+        number: int,
+        query: KernelQuery,
+        search: NDArray[np.void],
+        work: PieceTables,
+        lengths: NDArray[np.uint32],
+        kernel: Kernel,
+        tile: Tile,
+        listed: str,
+    ) -> KernelRun:
+        """Return the run over the pieces of a query in a list: "left" or "rescue".
 
         In several tiles, CTAs are small where pieces are few or borders large, so that many CTAs
         have work.
         """
-        kernel, ctas = self._widest, self._card.processors
-        tile = self._rescue_tile(len(query), lengths)
+        ctas = self._card.processors
         several = len(query) > MAX_TILE_COLUMNS
         if several and work.pieces < ctas * _granule(kernel, tile, tile.threads):
             tiles, sizes = (
@@ -451,9 +543,11 @@ class Launcher:
         again["scores"][0] = search["scores"][number]
         again["query_lengths"] = len(query), 0
         again["limit"] = kernel.limit(self._largest(query))
-        again["list"] = slot.address("rescue", number)
-        again["list_count"] = slot.address("rescue_count", number)
-        again["next"] = slot.address("rescue_next", number)
+        again["list"] = slot.address(listed, number)
+        again["list_count"] = slot.address(f"{listed}_count", number)
+        again["next"] = slot.address(f"{listed}_next", number)
+        again["rescue"] = slot.address("rescue", number), 0
+        again["rescue_count"] = slot.address("rescue_count", number)
         threads, room = tile.threads, self._shelf.border_bytes // BORDER_BYTES
         while True:
             granule = _granule(kernel, tile, threads)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.backend import ScoreCutoffs
 from swdual.backends.cuda.card import Card, Event
 from swdual.backends.cuda.launch import Launcher
 from swdual.backends.cuda.memory import OverBudget, Part, Shelf
@@ -35,30 +36,33 @@ SLOTS = 2
 HORIZON = 16
 """Tasks that are looked at in advance."""
 
-LOWER = 0.75
-"""How much lower a cutoff is taken: the next query's may be lower, and is not known yet."""
-
 
 class PartScores(NamedTuple):
-    """All scores of some targets, or those that reach a score cutoff and the targets' places.
+    """All scores of some targets, or those that reach their cutoffs and the targets' places.
 
-    Scores below the cutoff may be too small.
+    Scores below their cutoffs may be too small. Without cutoffs all are exact.
     """
 
     scores: NDArray[np.int32]
     targets: NDArray[np.int64] | None = None
-    cutoff: int = 0
+    cutoffs: ScoreCutoffs | None = None
 
     def best(self, cutoff: int) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
         """Return the scores that reach a score cutoff, and the targets' places."""
         chosen = np.flatnonzero(self.scores >= cutoff)
         return self.scores[chosen], chosen if self.targets is None else self.targets[chosen]
 
-    def answers(self, cutoff: int | None) -> bool:
-        """Return whether nothing is missing of what reaches a cutoff, or of all if it is None."""
-        if cutoff is None:
-            return self.targets is None and self.cutoff == 0
-        return cutoff >= self.cutoff
+    def answers(self, cutoffs: ScoreCutoffs | None) -> bool:
+        """Return whether nothing is missing of what reaches cutoffs, or of all if there are none.
+
+        Parameters
+        ----------
+        cutoffs
+            The lowest scores that are wanted.
+        """
+        if self.cutoffs is None or cutoffs is self.cutoffs:
+            return True
+        return cutoffs is not None and cutoffs.are_above(self.cutoffs)
 
 
 @dataclass(eq=False)
@@ -67,7 +71,7 @@ class Flight:
 
     queries: Sequence[KernelQuery]
     part: Part
-    cutoff: int | None
+    cutoffs: Sequence[ScoreCutoffs | None]
     slot: Slot
     done: Event
 
@@ -92,35 +96,32 @@ class Pipeline:
         self._free = [Slot(self.shelf) for _ in range(SLOTS)]
         self._flights: deque[Flight] = deque()
         self._part_scores: dict[Key, PartScores] = {}
-        self._lowest_cutoff: int | None = None
+        self._asked = self._left = 0
 
     def __del__(self) -> None:
         # What is queued must not end up in memory that is somebody else's by then.
         with suppress(Exception), self._card.select():
             self._card.synchronize()
 
+    @property
+    def exact_part(self) -> float:
+        """The part of the work with cutoffs that was done exactly; of targets, whatever length."""
+        return self._left / self._asked if self._asked else 1.0
+
     def max_score(self, task: KernelTask) -> int:
         """Return a bound of the scores of a task."""
         query, block, first, _ = task
         return self.launcher.max_score(query, int(self.shelf.lengths(block)[first]))
 
-    def score(
-        self, tasks: Sequence[KernelTask], cutoff: int | None
-    ) -> Iterator[tuple[Part, PartScores]]:
-        """Yield the scores of the first task, part by part.
+    def score(self, tasks: Sequence[KernelTask]) -> Iterator[tuple[Part, PartScores]]:
+        """Yield the scores of the first task, part by part: those that reach its query's cutoffs.
 
         Parameters
         ----------
         tasks
             The task, and those that will probably come next.
-        cutoff
-            The lowest score that is wanted; None if all are.
         """
         tasks = tasks[:HORIZON]
-        if cutoff is None:
-            self._lowest_cutoff = None
-        elif self._lowest_cutoff is None or cutoff < self._lowest_cutoff:
-            self._lowest_cutoff = int(cutoff * LOWER)
         ranges = {task[1:] for task in tasks}
         parts = {each: self.shelf.parts(*each) for each in ranges}
         self._keep_what_is_wanted(tasks, parts)
@@ -129,7 +130,7 @@ class Pipeline:
         for part in parts[tasks[0][1:]]:
             while (
                 part_scores := self._part_scores.get((query, part))
-            ) is None or not part_scores.answers(cutoff):
+            ) is None or not part_scores.answers(query.cutoffs):
                 self._part_scores.pop((query, part), None)
                 if not self._flying((query, part)):
                     launches = plan()
@@ -188,9 +189,9 @@ class Pipeline:
         if not self._free:
             first = self._flights[0]
             self._land((first.queries[0], first.part))
-        slot, cutoff = self._free[-1], self._lowest_cutoff
-        done = self.launcher.launch(slot, queries, part, cutoff)
-        self._flights.append(Flight(queries, part, cutoff, self._free.pop(), done))
+        done = self.launcher.launch(self._free[-1], queries, part)
+        cutoffs = [query.cutoffs for query in queries]
+        self._flights.append(Flight(queries, part, cutoffs, self._free.pop(), done))
 
     def _look_ahead(self, plan: deque[Launch]) -> None:
         """Queue what comes next, and have the targets of what comes then copied to the card."""
@@ -218,13 +219,20 @@ class Pipeline:
 
     def _fetch(self, flight: Flight, number: int) -> PartScores:
         """Return what a launch has found for one of its queries."""
-        if flight.cutoff is not None:
-            keys = flight.slot.keys(number)
-            found = flight.slot.max_keys if keys is None else len(keys)
-            self.launcher.learn(flight.cutoff, found, flight.part.last - flight.part.first)
-            if keys is not None:
-                scores, numbers = keys >> np.uint64(32), ~keys & np.uint64(0xFFFFFFFF)
-                return PartScores(scores.astype(np.int32), numbers.astype(np.int64), flight.cutoff)
-            self.launcher.fetch_scores(flight.slot)
-            return PartScores(flight.slot.scores(number), cutoff=flight.cutoff)
-        return PartScores(flight.slot.scores(number))
+        query, cutoffs = flight.queries[number], flight.cutoffs[number]
+        if cutoffs is None:
+            return PartScores(flight.slot.scores(number))
+        keys = flight.slot.keys(number)
+        found = flight.slot.max_keys if keys is None else len(keys)
+        targets = flight.part.last - flight.part.first
+        self.launcher.learn(cutoffs.lowest, found, targets)
+        left = flight.slot.left(number)
+        if left is not None:
+            query.left = left / targets
+        self._asked += len(query) * targets
+        self._left += len(query) * min(targets if left is None else left, targets)
+        if keys is not None:
+            scores, numbers = keys >> np.uint64(32), ~keys & np.uint64(0xFFFFFFFF)
+            return PartScores(scores.astype(np.int32), numbers.astype(np.int64), cutoffs)
+        self.launcher.fetch_scores(flight.slot)
+        return PartScores(flight.slot.scores(number), cutoffs=cutoffs)

@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.backend import MAX_SCORE, ScoreCutoffs
 from swdual.sequences.alphabet import PAD
 
 PAD_SCORE = -(2**30)
@@ -16,7 +17,9 @@ PAD_SCORE = -(2**30)
 class KernelQuery:
     """A query. Two are equal if their letters are, and their profile is the same array.
 
-    Its `bound` is for `Launcher`, which keeps there what it has found out under its scheme.
+    Its `cutoffs` are the lowest scores that are wanted, if not all are. Its `bound` and `left` are
+    for `Launcher`, which keeps there what it has found out: how much it can score under the scheme,
+    and the part of some targets that its upper bounds have left.
 
     Parameters
     ----------
@@ -29,7 +32,9 @@ class KernelQuery:
     def __init__(self, codes: bytes, profile: NDArray[np.int32] | None = None) -> None:
         self.codes = codes
         self.profile = profile
+        self.cutoffs: ScoreCutoffs | None = None
         self.bound: int | None = None
+        self.left = 0.0
         self._hash = hash((codes, id(profile)))
 
     def __len__(self) -> int:
@@ -56,6 +61,16 @@ class KernelQuery:
     def largest(self) -> int:
         """The best score of all positions of a profile, at least 0."""
         return int(self.best.max())
+
+    def lay_out_cutoffs(self) -> NDArray[np.uint32]:
+        """Return (n, 2) lengths of targets and cutoffs, as `cutoffs` of `SEARCH` are read.
+
+        A window is shorter than its target, so that no cutoff is above a later one.
+        """
+        assert self.cutoffs is not None
+        lengths, scores = self.cutoffs
+        rising = np.minimum.accumulate(scores[::-1])[::-1].clip(0, MAX_SCORE)
+        return np.stack([lengths, rising], axis=1).astype(np.uint32)
 
     def lay_out(self) -> NDArray[np.uint8]:
         """Return the bytes that a launch needs: the codes, or (32, residues) int32 scores."""

@@ -78,9 +78,6 @@ class CudaScorer:
         Bytes of its memory to use at most; by default most of what is free.
     """
 
-    exact_part = 1.0
-    """See `SelectingScorer`: a card computes all scores exactly."""
-
     def __init__(
         self, database: Database, scheme: ScoringScheme, card: Card, memory_limit: int | None = None
     ) -> None:
@@ -95,6 +92,12 @@ class CudaScorer:
         self._broken: str | None = None
         self._pipeline: Pipeline | None = None
         self._cpu: Scorer | None = None
+
+    @property
+    def exact_part(self) -> float:
+        """The part of the cells that `best` has computed exactly: see `SelectingScorer`."""
+        pipeline = self._pipeline
+        return 1.0 if pipeline is None else pipeline.exact_part
 
     @property
     def is_resident(self) -> bool:
@@ -117,11 +120,12 @@ class CudaScorer:
             # What has been found out about a query is kept with it.
             known = {(query.codes, id(query.profile)): query for query, *_ in self._upcoming}
             self._upcoming = []
-            for codes, block, first, last, *profile in upcoming:
-                key = codes, id(profile[0] if profile else None)
-                if key not in known:
-                    known[key] = KernelQuery(codes, *profile)
-                self._upcoming.append((known[key], block, first, last))
+            for each in upcoming:
+                task = ScoringTask(*each)
+                query = KernelQuery(task.query, task.profile)
+                query = known.setdefault((query.codes, id(query.profile)), query)
+                query.cutoffs = task.cutoffs
+                self._upcoming.append((query, task.block, task.first, task.last))
 
     def release(self) -> None:
         """Free the memory of the card, unless a call is in progress; the next takes it again."""
@@ -171,10 +175,9 @@ class CudaScorer:
 
         See `SelectingScorer.best`; it raises what a call raises.
         """
-        cutoff = max(cutoffs.lowest, 0)
         task = make_kernel_task(query, block, first, last, profile)
-        results = self._score(task, cutoff, progress)
-        best = [part_scores.best(cutoff) for _, part_scores in results]
+        results = self._score(task, cutoffs, progress)
+        best = [part_scores.best(max(cutoffs.lowest, 0)) for _, part_scores in results]
         scores = np.concatenate([part_scores for part_scores, _ in best])
         targets = np.concatenate(
             [part.first + numbers for (part, _), (_, numbers) in zip(results, best, strict=True)]
@@ -186,34 +189,39 @@ class CudaScorer:
         return scores[order], targets[order]
 
     def _score(
-        self, task: KernelTask, cutoff: int | None, progress: Progress
+        self, task: KernelTask, cutoffs: ScoreCutoffs | None, progress: Progress
     ) -> list[tuple[Part, PartScores]]:
-        """Return the scores of a task, part by part."""
+        """Return the scores of a task, part by part: those that reach cutoffs, or all."""
         with self._lock:
             if self._broken is not None:
                 raise DeviceError(self._broken)
             try:
                 with self._card.select():
-                    return self._score_on_card(task, cutoff, progress)
+                    tasks = self._tasks(task)
+                    tasks[0][0].cutoffs = cutoffs
+                    return self._score_on_card(tasks, progress)
             except CardMemory as error:
                 raise self._memory_error(str(error), free=0) from error
             except CardError as error:
                 raise self._lost_error(error) from error
 
     def _score_on_card(
-        self, task: KernelTask, cutoff: int | None, progress: Progress
+        self, tasks: Sequence[KernelTask], progress: Progress
     ) -> list[tuple[Part, PartScores]]:
-        """Return the scores of a task; use less memory of the card if there is too little."""
-        tasks, reported = self._tasks(task), 0
+        """Return the scores of a task, the first of those that are expected.
+
+        If the card has too little memory, use less of it.
+        """
+        reported = 0
         while True:
             try:
                 pipeline = self._ready()
                 if pipeline.max_score(tasks[0]) > MAX_SCORE:
-                    return self._on_cpu(task, progress)
+                    return self._on_cpu(tasks[0], progress)
                 results, done = [], 0
-                for part, part_scores in pipeline.score(tasks, cutoff):
+                for part, part_scores in pipeline.score(tasks):
                     results.append((part, part_scores))
-                    done += len(task[0]) * pipeline.shelf.residues(part)
+                    done += len(tasks[0][0]) * pipeline.shelf.residues(part)
                     if done > reported:
                         progress(done - reported)
                         reported = done

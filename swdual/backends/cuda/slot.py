@@ -14,7 +14,10 @@ from swdual.backends.cuda.pieces import round_up
 MAX_KEYS = 1 << 15
 """Candidates of one query; where there are more, all scores are fetched."""
 
-COUNTERS = {"next": 0, "rescue_count": 1, "rescue_next": 3, "key_count": 5}
+COUNTERS = {
+    **{"next": 0, "rescue_count": 1, "rescue_next": 3},
+    **{"left_count": 5, "left_next": 7, "key_count": 9},
+}
 """Which of the counters is which; all but the first are one for each of two queries."""
 
 COUNTER_BYTES = 4
@@ -25,9 +28,11 @@ class Slot:
 
     ::
 
-        counters | scores of each query | keys of each | queries | pieces to score again, of each
+        counters | scores of each query | keys of each | queries | cutoffs of each
+        | pieces to score again, of each | pieces that bounds have left, of each
 
-    The first two begin as 0. The host has the same arrays but the last.
+    The first two begin as 0. The host has the same arrays but the last two. Cutoffs and the last
+    are there for bounds only.
     """
 
     def __init__(self, shelf: Shelf) -> None:
@@ -38,7 +43,13 @@ class Slot:
         self.max_keys = MAX_KEYS
         self._targets = 0
 
-    def lay_out(self, queries: Sequence[NDArray[np.uint8]], targets: int, rows: int) -> None:
+    def lay_out(
+        self,
+        queries: Sequence[NDArray[np.uint8]],
+        targets: int,
+        rows: int,
+        cutoffs: Sequence[NDArray[np.uint32]] = (),
+    ) -> None:
         """Make room for these queries, so many targets and so many pieces.
 
         What was launched before has been waited for.
@@ -51,13 +62,17 @@ class Slot:
             Number of targets.
         rows
             Number of pieces, each of which may have to be scored again.
+        cutoffs
+            If bounds are computed first, of each query: see `KernelQuery.lay_out_cutoffs`.
         """
         sizes = [("counters", COUNTER_BYTES * (COUNTERS["key_count"] + 2))]
         sizes += [("scores", 4 * targets)] * len(queries)
         sizes += [("keys", 8 * self.max_keys)] * len(queries)
         sizes += [("query", len(query)) for query in queries]
+        sizes += [("cutoffs", table.nbytes) for table in cutoffs]
         mirrored = sum(pad_size(size) for _, size in sizes)
         sizes += [("rescue", 4 * rows)] * len(queries)
+        sizes += [("left", 4 * rows)] * len(cutoffs)
         self._offsets.clear()
         size = 0
         for name, each in sizes:
@@ -73,8 +88,14 @@ class Slot:
         if len(self._host) < mirrored:
             self._host = self._shelf.card.allocate_pinned(round_up(mirrored))
         for number, query in enumerate(queries):
-            begin = self._offsets["query", number]
-            self._host[begin : begin + len(query)] = query
+            self._set("query", number, query)
+        for number, table in enumerate(cutoffs):
+            self._set("cutoffs", number, table.reshape(-1).view(np.uint8))
+
+    def _set(self, name: str, number: int, content: NDArray[np.uint8]) -> None:
+        """Write down what is sent to the card."""
+        begin = self._offsets[name, number]
+        self._host[begin : begin + len(content)] = content
 
     def address(self, name: str, number: int = 0) -> int:
         """Return where an array or a counter lies on the card.
@@ -82,7 +103,7 @@ class Slot:
         Parameters
         ----------
         name
-            A name of `COUNTERS`, or "scores", "keys", "query" or "rescue".
+            A name of `COUNTERS`, or "scores", "keys", "query", "cutoffs", "rescue" or "left".
         number
             Which of the two queries it belongs to.
         """
@@ -98,7 +119,7 @@ class Slot:
         return self._buffer
 
     def send(self, stream: Stream) -> None:
-        """Queue the copy of the queries to the card; set counters and scores there to 0."""
+        """Queue the copy of queries and cutoffs to the card; set counters and scores there to 0."""
         begin, end = self._offsets["query", 0], self._offsets["rescue", 0]
         stream.upload(self._memory, begin, self._host[begin:end])
         stream.clear(self._memory, 0, self._offsets["keys", 0])
@@ -126,10 +147,19 @@ class Slot:
         begin = self._offsets["scores", number]
         return self._host[begin : begin + 4 * self._targets].view(np.int32).copy()
 
+    def counter(self, name: str, number: int) -> int:
+        """Return one of `COUNTERS` that was fetched."""
+        offset = COUNTER_BYTES * (COUNTERS[name] + number)
+        return int(self._host[offset : offset + COUNTER_BYTES].view(np.uint32)[0])
+
+    def left(self, number: int) -> int | None:
+        """Return how many pieces bounds have left of a query, fetched; None without bounds."""
+        bounded = ("cutoffs", number) in self._offsets
+        return self.counter("left_count", number) if bounded else None
+
     def keys(self, number: int) -> NDArray[np.uint64] | None:
         """Return the keys of a query that were fetched; None if there were more than `max_keys`."""
-        offset = COUNTER_BYTES * (COUNTERS["key_count"] + number)
-        count = int(self._host[offset : offset + COUNTER_BYTES].view(np.uint32)[0])
+        count = self.counter("key_count", number)
         if count > self.max_keys:
             return None
         begin = self._offsets["keys", number]

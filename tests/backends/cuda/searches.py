@@ -83,12 +83,12 @@ def task_of(query, block, first, last):
 
 def score(scorer, task):
     """Return the scores of a task."""
-    return scorer(*task[:4], ignore, *task[4:]).tolist()
+    return scorer(*task[:4], ignore, *task[4:5]).tolist()
 
 
 def find_best(scorer, task, cutoff):
     """Return the best scores of a task, and the places of their targets."""
-    found = scorer.best(*task[:4], ScoreCutoffs.of(cutoff), ignore, *task[4:])
+    found = scorer.best(*task[:4], ScoreCutoffs.of(cutoff), ignore, *task[4:5])
     return tuple(each.tolist() for each in found)
 
 
@@ -106,12 +106,14 @@ def expected(database, scheme, tasks):
     prices = scheme.gap_open + scheme.gap_extend, scheme.gap_extend
     definition = Scheme(scheme.matrix.scores, *prices)
     found = []
-    for query, number, first, last, *profile in tasks:
+    for task in tasks:
+        query, number, first, last, profile, _ = ScoringTask(*task)
         block = database.block(number)
         starts = block.starts[first:last].astype(np.int64) * 16
         ends = starts + block.lengths[first:last]
         targets = [block.residues[a:b].tobytes() for a, b in zip(starts, ends, strict=True)]
-        found.append(oracle.scores(*profile or [query], targets, definition).tolist())
+        scored = query if profile is None else profile
+        found.append(oracle.scores(scored, targets, definition).tolist())
     return found
 
 

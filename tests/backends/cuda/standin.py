@@ -175,7 +175,7 @@ class StandIn:
         assert shared == kernel.shared_bytes(tile, longest_query) <= self.shared_bytes
         assert 1 <= grid <= self.processors
         self.profiles[name] += int((search["query_lengths"] > 0)[search["queries"] == 0].sum())
-        if not search["list"]:
+        if not search["list"] and not kernel.is_bound:
             self.cutoffs.append(int(search["cutoff"]))
         self.check(kernel, tile, grid, threads, search)
         self.search(kernel, tile, grid, threads, search)
@@ -195,7 +195,8 @@ class StandIn:
         assert (np.diff(edges.astype(np.int64)) > 0).all()
         assert (np.diff(lengths.astype(np.int64)) <= 0).all()
         if search["query_lengths"].max() > tile.lanes * tile.columns:
-            assert (np.diff(edges.astype(np.int64))[:-1] % kernel.targets == 0).all()
+            whole = np.diff(edges.astype(np.int64))[:-1] % kernel.targets == 0
+            assert search["list"] or whole.all()
             each = threads // tile.lanes * kernel.targets
             chunks = (
                 [(each, lengths[0])]
@@ -235,11 +236,17 @@ class StandIn:
             numbers = self.view(int(search["list"]), np.uint32, count)
             assert len(set(numbers.tolist())) == len(numbers)
         numbers = self.rng.permutation(numbers)
+        limit = int(search["limit"])
         self.view(int(search["next"]), np.uint32, 1)[:] = len(numbers)
         residues = [self.residues(search, starts[k], lengths[k]) for k in numbers]
         for side in self.sides(search) if len(numbers) else ():
             positions, table = self.scores_of(search, side)
             scheme = Scheme(table, int(search["gap_first"]), int(search["gap_next"]))
+            if kernel.is_bound:
+                bounds = oracle.bounds(positions, residues, scheme)
+                left = bounds >= np.minimum(self.cutoffs_of(search, side, lengths[numbers]), limit)
+                self.note_listed(search, side, numbers[left | (self.rng.random(len(left)) < 0.1)])
+                continue
             scores = oracle.scores(positions, residues, scheme)
             assert scores.max() < 2**31
             one_tile = search["query_lengths"].max() <= tile.lanes * tile.columns
@@ -254,15 +261,27 @@ class StandIn:
                     if not near:
                         score = seen
                 if doubtful:
-                    at = self.view(int(search["rescue_count"]) + 4 * side, np.uint32, 1)
-                    place = int(search["rescue"][side]) + 4 * int(at[0])
-                    self.view(place, np.uint32, 1)[:] = k
-                    at += 1
+                    self.note_listed(search, side, [k])
                 else:
                     place = int(search["scores"][side]) + 4 * int(targets[k])
                     best = self.view(place, np.int32, 1)
                     assert best[0] >= 0
                     best[0] = max(best[0], score)
+
+    def note_listed(self, search, side, numbers):
+        """List pieces that are to be scored again."""
+        at = self.view(int(search["rescue_count"]) + 4 * side, np.uint32, 1)
+        place = int(search["rescue"][side]) + 4 * int(at[0])
+        self.view(place, np.uint32, len(numbers))[:] = numbers
+        at += len(numbers)
+
+    def cutoffs_of(self, search, side, lengths):
+        """Return the cutoffs of pieces of some lengths."""
+        count = int(search["cutoff_counts"][side])
+        table = self.view(int(search["cutoffs"][side]), np.uint32, 2 * count).reshape(count, 2)
+        assert (np.diff(table.astype(np.int64), axis=0) >= 0).all()
+        places = np.searchsorted(table[:, 0], lengths, "right") - 1
+        return table[places.clip(0), 1].astype(np.int64)
 
     def residues(self, search, start, length):
         """Return the codes of a piece, sometimes with the rest of its last word."""

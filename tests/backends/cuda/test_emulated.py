@@ -21,6 +21,7 @@ from backends.cuda.searches import (
 )
 
 from kernels import emulator
+from swdual.backend import ScoreCutoffs, ScoringTask
 from swdual.backends.cuda import CudaScorer
 from swdual.backends.cuda import launch as _cuda_launch
 from swdual.backends.cuda.kernels import KERNELS
@@ -73,6 +74,36 @@ def test_candidates_are_gathered_on_the_card(capability):
             scorer.prefetch(tasks[number:])
             (scores,) = expected(database, BLOSUM62, [task])
             assert find_best(scorer, task, cutoff) == best_of(database, task, scores, cutoff)
+
+
+@pytest.mark.parametrize("capability", CAPABILITIES)
+@pytest.mark.parametrize("seed", range(2))
+def test_what_bounds_leave_is_scored_on_the_card(monkeypatch, capability, seed):
+    """Cutoffs by length; in one tile and in several; given up from the start, or not."""
+    monkeypatch.setattr(_cuda_launch, "BOUND_WAVES", 0)
+    monkeypatch.setattr(_cuda_launch, "MAX_LEFT", 1.0)
+    rng = np.random.default_rng(seed)
+    whole = random_codes(rng, 1100)
+    database = database_of(family(rng, whole, 60, longest=90))
+    for length, patience in ((130, 10**6), (1100, 10**6), (130, 5), (1100, 5)):
+        monkeypatch.setattr(_cuda_launch, "PATIENCE", patience)
+        card = Emulated(total=8 * MEBIBYTE, capability=capability, processors=2, seed=seed)
+        scorer = CudaScorer(database, BLOSUM62, card)
+        queries = [whole[:length], whole[-length + 4 :], profile_of(rng, whole[:length])]
+        cutoffs = ScoreCutoffs(np.array([20, 50, 90]), rng.integers(40, 90, 3))
+        tasks = [
+            ScoringTask(*each)._replace(cutoffs=cutoffs) for each in tasks_of(database, queries)
+        ]
+        for number, task in enumerate(tasks):
+            scorer.prefetch(tasks[number:])
+            (scores,) = expected(database, BLOSUM62, [task])
+            wanted = cutoffs.select(database.block(task.block).lengths)
+            scores = np.where(np.array(scores) >= wanted, scores, -1)
+            found = scorer.best(*task[:4], cutoffs, lambda cells: None, task.profile)
+            assert tuple(map(np.ndarray.tolist, found)) == best_of(database, task, scores, 0)
+        names = {name.partition("<")[0] for name, _ in card.launches}
+        assert len([name for name in names if name.endswith("bound")]) == 2
+        assert 0 < scorer.exact_part < 0.9
 
 
 @pytest.mark.case(number=14)

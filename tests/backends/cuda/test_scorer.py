@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.properties import examples
 
-from swdual.backend import ScoreCutoffs
+from swdual.backend import BOUNDS_VARIABLE, ScoreCutoffs, ScoringTask
 from swdual.backends import cuda
 from swdual.backends.cuda import CudaScorer
 from swdual.backends.cuda import launch as _cuda_launch
@@ -90,7 +91,7 @@ def test_any_order_of_calls_and_hints_gives_the_definitions_scores(data):
 
 
 @pytest.mark.parametrize(
-    ("capability", "given"), [((9, 0), [0, 75, 15, 0, 0, 0, 75]), ((8, 0), [0] * 7)]
+    ("capability", "given"), [((9, 0), [0, 100, 20, 0, 0, 0, 100]), ((8, 0), [0] * 7)]
 )
 def test_kernels_are_given_a_cutoff_that_few_targets_reach(capability, given):
     """Not where all scores are wanted, not after many have reached one that was not lower."""
@@ -110,12 +111,12 @@ def test_kernels_are_given_a_cutoff_that_few_targets_reach(capability, given):
 
 
 def test_kernels_are_given_no_cutoff_that_a_sparse_fill_may_miss_all_of():
-    """It may see a score too small by three extensions of a gap: 60, of 3/4 of a cutoff."""
+    """It may see a score too small by three extensions of a gap: 60."""
     whole = random_codes(np.random.default_rng(3), 60)
     database = database_of([whole, whole[:9]])
     scheme = scheme_of(11, -13, 30, 20)
     given = []
-    for cutoff in (80, 82):
+    for cutoff in (60, 61):
         card = StandIn(total=8 * MEBIBYTE)
         (task,) = tasks_of(database, [whole])
         (scores,) = expected(database, scheme, [task])
@@ -621,7 +622,8 @@ def test_a_higher_bar_needs_no_new_launch(small):
     tasks = tasks_of(database, [query, query[:58], query[:50], query[:49]])[:4]
     scores = expected(database, BLOSUM62, tasks)
     for number, (task, cutoff) in enumerate(zip(tasks, (60, 70, 80, 90), strict=True)):
-        scorer.prefetch(tasks[number:])
+        hints = [ScoringTask(*each, None, ScoreCutoffs.of(60)) for each in tasks[number:]]
+        scorer.prefetch(hints)
         found = scorer.best(*task, ScoreCutoffs.of(cutoff), ignore)
         assert [each.tolist() for each in found] == [
             *best_of(database, task, scores[number], cutoff)
@@ -777,3 +779,115 @@ def test_what_is_launched_was_prepared(capability):
     launched = {expression for expression, _ in card.launches}
     assert launched <= {program.expression for program in card.prepared}
     assert any("q1_s32" in expression for expression in launched)
+
+
+@contextmanager
+def bounds_of_few(patience=0):
+    """Have bounds computed for the smallest databases, whatever they leave."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_cuda_launch, "BOUND_WAVES", 0)
+        patch.setattr(_cuda_launch, "MAX_LEFT", 1.0)
+        patch.setattr(_cuda_launch, "PATIENCE", patience)
+        yield
+
+
+def cutoffs_of(draw):
+    """Return cutoffs that rise with the length of targets, and at times fall."""
+    lengths = np.sort(draw(st.lists(st.integers(1, 120), min_size=1, max_size=5, unique=True)))
+    scores = [draw(st.integers(0, 130)) for _ in lengths]
+    return ScoreCutoffs(lengths, np.sort(scores) if draw(st.booleans()) else np.array(scores))
+
+
+@examples(60)
+@given(st.data())
+def test_bounds_leave_all_that_reaches_its_cutoff(data):
+    """Pairs of queries or one, cutoffs by length, announced as they are, as others, or not."""
+    rng = np.random.default_rng(data.draw(st.integers(0, 2**32)))
+    draw = data.draw
+    with small_parts(draw(st.sampled_from([700, 2048, 1 << 20]))), bounds_of_few():
+        whole = random_codes(rng, 90)
+        queries = [whole[: draw(st.integers(1, 90))] for _ in range(draw(st.integers(1, 4)))]
+        queries = [profile_of(rng, query) if draw(st.booleans()) else query for query in queries]
+        database = database_of(family(rng, whole, draw(st.integers(1, 60))))
+        tasks = [ScoringTask(*task) for task in tasks_of(database, queries)]
+        cutoffs = [cutoffs_of(draw) for _ in tasks]
+        hints = [
+            task._replace(cutoffs=draw(st.sampled_from([right, right, cutoffs[0], None])))
+            for task, right in zip(tasks, cutoffs, strict=True)
+        ]
+        card = StandIn(
+            seed=draw(st.integers(0, 99)), capability=draw(st.sampled_from([(7, 5), (9, 0)]))
+        )
+        scorer = CudaScorer(database, BLOSUM62, card)
+        for number, (task, asked) in enumerate(zip(tasks, cutoffs, strict=True)):
+            scorer.prefetch(hints[number:])
+            (scores,) = expected(database, BLOSUM62, [task])
+            found = scorer.best(*task[:4], asked, ignore, task.profile)
+            block = database.block(task.block)
+            wanted = asked.select(block.lengths)
+            scores = np.where(np.array(scores) >= wanted, scores, -1)
+            assert tuple(map(np.ndarray.tolist, found)) == best_of(database, task, scores, 0)
+
+
+def test_few_targets_are_scored_after_bounds():
+    """Two queries have one launch of bounds, and one each for what these leave."""
+    rng = np.random.default_rng(5)
+    query = random_codes(rng, 60)
+    strangers = [random_codes(rng, 40) for _ in range(300)]
+    database = database_of([query, *strangers])
+    tasks = [
+        ScoringTask(*task, None, ScoreCutoffs.of(80)) for task in tasks_of(database, [query] * 2)
+    ]
+    card = StandIn(total=8 * MEBIBYTE)
+    scorer = CudaScorer(database, BLOSUM62, card)
+    assert scorer.exact_part == 1
+    with bounds_of_few():
+        tasks[1] = tasks[1]._replace(query=query[1:])
+        scorer.prefetch(tasks)
+        for task in tasks:
+            (scores,) = expected(database, BLOSUM62, [task])
+            found = scorer.best(*task[:4], task.cutoffs, ignore)
+            assert tuple(map(np.ndarray.tolist, found)) == best_of(database, task, scores, 80)
+    assert kernels_of(card) == {"q2_s16_bound": 1, "s2_s16": 2, "keys": 2}
+    assert 0 < scorer.exact_part < 0.3
+
+
+@pytest.mark.parametrize(
+    ("why", "cutoff", "kernels"),
+    [
+        ("a cutoff that an opened gap hides", 12, {"s2_s16", "keys"}),
+        ("few targets for each multiprocessor", 80, {"s2_s16", "keys"}),
+        ("a variable of the environment", 80, {"s2_s16", "keys"}),
+        ("", 13, {"s2_s16_bound", "s2_s16", "keys"}),
+    ],
+)
+def test_bounds_are_computed_where_they_are_worth_it(monkeypatch, why, cutoff, kernels):
+    rng = np.random.default_rng(6)
+    query = random_codes(rng, 60)
+    database = database_of([random_codes(rng, 40) for _ in range(300)])
+    (task,) = tasks_of(database, [query])
+    card = StandIn(total=8 * MEBIBYTE)
+    if "variable" in why:
+        monkeypatch.setenv(BOUNDS_VARIABLE, "0")
+    with bounds_of_few():
+        if "few" in why:
+            monkeypatch.setattr(_cuda_launch, "BOUND_WAVES", 2)
+        find_best(CudaScorer(database, BLOSUM62, card), task, cutoff)
+    assert set(kernels_of(card)) == kernels
+
+
+def test_bounds_that_leave_much_of_a_part_are_not_computed_for_the_next():
+    rng = np.random.default_rng(7)
+    query = random_codes(rng, 60)
+    card = StandIn(total=8 * MEBIBYTE)
+    with small_parts(), bounds_of_few():
+        database = database_of([query[:40] + random_codes(rng, 9) for _ in range(300)])
+        _cuda_launch.MAX_LEFT = 0.5
+        tasks = tasks_of(database, [query])
+        scorer = CudaScorer(database, BLOSUM62, card)
+        for number, task in enumerate(tasks):
+            hints = [ScoringTask(*each, None, ScoreCutoffs.of(60)) for each in tasks[number:]]
+            scorer.prefetch(hints)
+            find_best(scorer, task, 60)
+    assert len(tasks) > 5
+    assert 1 <= kernels_of(card)["s2_s16_bound"] <= 3
