@@ -61,7 +61,7 @@ template <class Number, int FIRST, int NEXT> struct Gap {
     __device__ __forceinline__ Gap(int first_price, int next_price)
         : given_first(Number::pack(-first_price, -first_price)),
           given_next(Number::pack(-next_price, -next_price)),
-          given_two_next(Number::pack(-2 * next_price, -2 * next_price))
+          given_two_next(Number::add(given_next, given_next))
     {
     }
     __device__ __forceinline__ unsigned int first() const

@@ -18,10 +18,13 @@
 
 constexpr int WARP = 32;
 
+// Pieces, and chunks, that are listed at a time where bounds are given up.
+constexpr unsigned int GIVEN_UP = 512, GIVEN_UP_CHUNKS = 16;
+
 // A CTA's chunk: places `first` to `end - 1` of the work list, and the border rows of an area; and
-// whether its pieces are only listed, since bounds are given up.
+// the places of pieces that are only listed, since bounds are given up.
 struct Chunk {
-    unsigned int first, end, area, is_listed;
+    unsigned int first, end, area, first_listed, end_listed;
 };
 
 // The pieces that leave a warp's lanes: their place, the end of the work list or chunk that they
@@ -185,7 +188,7 @@ static __device__ __forceinline__ unsigned int highest_of_group(unsigned int bes
 }
 
 // Whether bounds are not worth their time: of the pieces that were drawn before, more than one in
-// three may reach its cutoff. Those that follow are then listed without a bound.
+// three may reach its cutoff.
 static __device__ __forceinline__ bool gives_up(const Search& search, unsigned int drawn)
 {
     const volatile unsigned int* const listed = search.rescue_count;
@@ -195,36 +198,41 @@ static __device__ __forceinline__ bool gives_up(const Search& search, unsigned i
 }
 
 // Lists pieces of the work list for every query, by `threads` of which this is number `thread`.
-template <class Lane>
 static __device__ __forceinline__ void list_all(const Search& search, unsigned int first,
     unsigned int end, unsigned int thread, unsigned int threads)
 {
-    for (unsigned int place = first + thread; place < end; place += threads)
-        for (int query = 0; query < Lane::Profile::QUERIES; ++query)
-            if (search.query_lengths[query] > 0)
-                list_piece(search, query, piece_at(search, place));
+#pragma unroll 1
+    for (unsigned int place = first; place < end; place += threads)
+        for (int query = 0; query < 2; ++query)
+            if (place + thread < end && search.query_lengths[query] > 0)
+                list_piece(search, query, piece_at(search, place + thread));
 }
 
-// Draws a warp's next pieces; their place is behind the end if there are none.
+// Draws a warp's next pieces; their place is behind the end if there are none. Where bounds are
+// given up, many more are drawn and only listed.
 template <class Lane>
 static __device__ __forceinline__ unsigned int draw_pieces(
     const Search& search, unsigned int pieces, unsigned int end)
 {
-    for (;;) {
-        const unsigned int thread = threadIdx.x % WARP;
-        const unsigned int place =
-            highest_of_warp(thread ? 0 : atomicAdd(search.next, pieces));
-        if (!Lane::IS_BOUND || place >= end
-            || !highest_of_warp(thread == 0 && gives_up(search, place)))
-            return place;
-        list_all<Lane>(search, place, min(place + pieces, end), thread, WARP);
+    const unsigned int thread = threadIdx.x % WARP;
+    const unsigned int place = highest_of_warp(thread ? 0 : atomicAdd(search.next, pieces));
+    if (Lane::IS_BOUND) {
+        unsigned int more = thread ? 0 : end;
+        if (thread == 0 && place < end && gives_up(search, place))
+            more = atomicAdd(search.next, GIVEN_UP);
+        more = highest_of_warp(more);
+        if (more < end)
+            list_all(search, more, min(more + GIVEN_UP, end), thread, WARP);
     }
+    return place;
 }
 
-// Draws the CTA's next chunk, whatever becomes of it.
-template <class Profile>
-static __device__ __forceinline__ void draw_any(const Search& search, Chunk& chunk, bool is_bound)
+// Draws the CTA's next chunk, which ends at 0 if there is none. Where bounds are given up, many more
+// are drawn and only listed.
+template <class Lane>
+static __device__ __forceinline__ void draw(const Search& search, Chunk& chunk)
 {
+    using Profile = typename Lane::Profile;
     __syncthreads();
     if (threadIdx.x == 0) {
         const unsigned int number = atomicAdd(search.next, 1u);
@@ -238,22 +246,17 @@ static __device__ __forceinline__ void draw_any(const Search& search, Chunk& chu
             end = search.chunks[number + 1];
         }
         const unsigned int groups = (end - first + Profile::TARGETS - 1) / Profile::TARGETS;
-        chunk = first < end ? Chunk{first, end, search.border_rows / groups,
-                                  is_bound && gives_up(search, first)}
-                            : Chunk{0, 0, 0, 0};
+        chunk = first < end ? Chunk{first, end, search.border_rows / groups, 0, 0}
+                            : Chunk{0, 0, 0, 0, 0};
+        if (Lane::IS_BOUND && first < end && gives_up(search, first)) {
+            const unsigned int more = atomicAdd(search.next, GIVEN_UP_CHUNKS);
+            chunk.first_listed = search.chunks[min(more, search.chunk_count)];
+            chunk.end_listed = search.chunks[min(more + GIVEN_UP_CHUNKS, search.chunk_count)];
+        }
     }
     __syncthreads();
-}
-
-// Draws the CTA's next chunk, which ends at 0 if there is none.
-template <class Lane>
-static __device__ __forceinline__ void draw_chunk(const Search& search, Chunk& chunk)
-{
-    do {
-        draw_any<typename Lane::Profile>(search, chunk, Lane::IS_BOUND);
-        if (chunk.is_listed)
-            list_all<Lane>(search, chunk.first, chunk.end, threadIdx.x, blockDim.x);
-    } while (chunk.is_listed);
+    if (Lane::IS_BOUND)
+        list_all(search, chunk.first_listed, chunk.end_listed, threadIdx.x, blockDim.x);
 }
 
 // The pieces of a warp follow one another through its lanes. Those that enter come right behind
@@ -319,7 +322,7 @@ static __device__ __forceinline__ void pass_pieces(
                 if (++tile == tiles) {
                     tile = 0;
                     stream.drop_border();
-                    draw_chunk<Lane>(search, shared.chunk());
+                    draw<Lane>(search, shared.chunk());
                 } else {
                     __syncthreads();
                 }

@@ -24,6 +24,9 @@ NEVER = -(2**30)
 """What a matrix gives for a pair with `PAD`."""
 
 
+ALL = {**KERNELS, **BOUNDS}
+"""The kernels that search, by name."""
+
 RESCUE = KERNELS["q1_s32"]
 """What scores a list of pieces again."""
 
@@ -71,7 +74,7 @@ def instance_of(expression):
     """
     name, values = EXPRESSION.fullmatch(expression).groups()
     tile, costs = np.split(np.array(values.split(","), int), [3])
-    return {**KERNELS, **BOUNDS}[name], Tile(*tile.tolist()), costs.tolist()
+    return ALL[name], Tile(*tile.tolist()), costs.tolist()
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import argparse
 import time
 
 from kernels import batch, cases
-from swdual.backends.cuda.kernels import KERNELS
+from kernels.batch import ALL
 
 PAIRS_A_LAUNCH = 240
 
@@ -33,13 +33,13 @@ def main():
     parser = argparse.ArgumentParser(description="emulated CUDA kernels against the oracle")
     parser.add_argument("--pairs", type=int, default=100_000, help="for each configuration")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--kernel", action="append", choices=list(KERNELS))
+    parser.add_argument("--kernel", action="append", choices=list(ALL))
     parser.add_argument("--tile", action="append", help="lanes and columns, as 16,24; all without")
     parser.add_argument("--sanitized", action="store_true")
     chosen = parser.parse_args()
     execute = batch.sanitized_library if chosen.sanitized else batch.library
-    for name in chosen.kernel or KERNELS:
-        kernel = KERNELS[name]
+    for name in chosen.kernel or ALL:
+        kernel = ALL[name]
         for tile in kernel.tiles:
             if chosen.tile and f"{tile.lanes},{tile.columns}" not in chosen.tile:
                 continue

@@ -24,8 +24,9 @@ from pathlib import Path
 import numpy as np
 
 from kernels import batch, cases, emulator, nvrtc, sass, sass_program
+from kernels.batch import ALL
 from kernels.sass_program import Bank, Program
-from swdual.backends.cuda.kernels import KERNELS, Kernel, Tile
+from swdual.backends.cuda.kernels import Kernel, Tile
 
 SOURCE = Path(__file__).with_suffix(".cpp")
 FLAGS = (*emulator.PLAIN, "-Wno-psabi")
@@ -187,11 +188,11 @@ def main() -> None:
     parser.add_argument("--searches", type=int, default=200, help="for each kernel")
     parser.add_argument("--pairs", type=int, default=PAIRS, help="of each search")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--kernel", action="append", choices=list(KERNELS))
+    parser.add_argument("--kernel", action="append", choices=list(ALL))
     parser.add_argument("--tile", help="lanes and columns, as 16,24; else the first")
     chosen = parser.parse_args()
-    for name in chosen.kernel or KERNELS:
-        kernel = KERNELS[name]
+    for name in chosen.kernel or ALL:
+        kernel = ALL[name]
         capability = capability_of(kernel)
         tiles = kernel.tiles_on(capability)
         if chosen.tile:

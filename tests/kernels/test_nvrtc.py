@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("cuda.bindings.nvrtc", reason="needs NVRTC: pip install '.[dev]'")
 
 from kernels import nvrtc
-from swdual.backends.cuda.kernels import KERNELS, Tile, choose
+from swdual.backends.cuda.kernels import BOUNDS, KERNELS, Tile, choose
 
 pytestmark = [
     pytest.mark.exhaustive,
@@ -29,7 +29,7 @@ SHARED_BYTES = {75: 64, 80: 163, 86: 99, 89: 99, 90: 227, 100: 227, 103: 227, 12
 
 MEANT = [
     (kernel, capability)
-    for kernel in KERNELS.values()
+    for kernel in (*KERNELS.values(), *BOUNDS.values())
     for capability in SHARED_BYTES
     if kernel.numbers.capabilities[0] <= capability < kernel.numbers.capabilities[1]
 ]
@@ -71,7 +71,7 @@ def test_a_kernel_compiles_without_a_warning_and_spills_nothing(kernel, capabili
 
 
 @pytest.mark.parametrize("version", nvrtc.PACKAGES)
-@pytest.mark.parametrize("kernel", KERNELS.values(), ids=name)
+@pytest.mark.parametrize("kernel", [*KERNELS.values(), *BOUNDS.values()], ids=name)
 def test_nothing_is_spilled_by_older_compilers(kernel, version):
     compiler = nvrtc.find_compiler(version)
     for _, capability in (pair for pair in COMPILED if pair[0] is kernel):

@@ -16,7 +16,7 @@ import pytest
 pytest.importorskip("cuda.bindings.nvrtc", reason="needs NVRTC: pip install '.[dev]'")
 
 from kernels import nvrtc, sass
-from swdual.backends.cuda.kernels import KERNELS, Tile
+from swdual.backends.cuda.kernels import BOUNDS, KERNELS, Tile
 
 pytestmark = [
     pytest.mark.exhaustive,
@@ -148,6 +148,43 @@ def test_a_fused_sum_is_noticed(listing_of):
     for loop, slower in zip(row_loops(listing_of(kernel, tile, FUSED)), most, strict=True):
         assert per_pair(loop, tile.columns, "VIADD.16x2") < 2
         assert per_pair(loop, tile.columns, *sass.SLOWER_PIPE) > slower
+
+
+BOUND_TILES = [
+    (BOUNDS[name], tile)
+    for name in ("q2_s16_bound", "s2_s16_bound")
+    for tile in nvrtc.representative(BOUNDS[name].tiles_on(90))
+]
+BOUND_NAMES = [f"{kernel.name}-{tile.lanes}-{tile.columns}" for kernel, tile in BOUND_TILES]
+
+BOUND_LIMITS = {"q2_s16_bound": (4.25, 4.55), "s2_s16_bound": (5.65, 5.95)}
+"""Instructions of a bound for a pair of cells, in one tile and in several."""
+
+BOUND_CLOCKS = {"q2_s16_bound": (4.0, 4.4, 4.95), "s2_s16_bound": (6.05, 6.4, 5.95)}
+"""Clocks of the pipe of the maxima, of shared memory, and of the bank of registers read more."""
+
+
+@pytest.mark.parametrize(("kernel", "tile"), BOUND_TILES, ids=BOUND_NAMES)
+def test_a_pair_of_cells_of_a_bound_takes_few_instructions(listing_of, kernel, tile):
+    """Of a block six sums on a pipe of their own, one with a maximum, and six and a half maxima."""
+    listing = listing_of(kernel, tile)
+    assert sass.count(listing.opcodes, "LDL", "STL") == 0
+    assert sass.count(listing.opcodes, "WARPSYNC.COLLECTIVE") == 0
+    loops = list(zip(listing.row_loops, listing.row_reads, strict=True))
+    loops.sort(key=lambda loop: sass.count(loop[0], "STG"))
+    assert [sass.count(loop, "STG") for loop, _ in loops] == [0, ROWS]
+    slower, shared, read = BOUND_CLOCKS[kernel.name]
+    for (loop, reads), limit in zip(loops, BOUND_LIMITS[kernel.name], strict=True):
+        assert per_pair(loop, tile.columns) <= limit
+        assert 2 * per_pair(loop, tile.columns, *sass.SLOWER_PIPE) <= slower + 0.1
+        wavefronts = 4 * per_pair(loop, tile.columns, "LDS.128", "SHFL")
+        wavefronts += 12 * per_pair(loop, tile.columns, "LDS.128")
+        wavefronts += 8 * per_pair(loop, tile.columns, "LDS.64")
+        assert wavefronts <= shared
+        assert max(reads) <= read * ROWS * tile.columns
+        assert per_pair(loop, tile.columns, "VIADD.16x2") == 1.5
+        assert per_pair(loop, tile.columns, "VIADDMNMX.S16x2") == 0.25
+        assert per_pair(loop, tile.columns, "VIMNMX3.S16x2") <= 1.375
 
 
 LISTING = """

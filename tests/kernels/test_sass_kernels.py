@@ -14,7 +14,7 @@ import pytest
 pytest.importorskip("cuda.bindings.nvrtc", reason="needs NVRTC: pip install '.[dev]'")
 
 from kernels import cases, emulator, sass_counts
-from kernels.batch import RESCUE, exact
+from kernels.batch import ALL, RESCUE, exact
 from kernels.sass_interpreter import capability_of, compile_kernel, library_on
 from swdual.backends.cuda.kernels import KERNELS, Tile, choose
 from swdual.backends.cuda.pieces import MAX_CHUNK_ROWS
@@ -28,7 +28,8 @@ SEARCHES = 30
 PAIRS = 120
 REACHED = {80: 0.7, 90: 0.97}
 """Of the instructions, those that the searches execute. Others are behind the end, or for lists of
-pieces; on 8.0 there are copies of the shuffles for lanes that are not together.
+pieces, which bounds are never given; on 8.0 there are copies of the shuffles for lanes that are
+not together.
 """
 WAVEFRONTS = np.array([1, 1, 1, 2, 4], np.uint64)
 """Of a load of 1, 2, 4, 8 and 16 bytes a lane, if there are no bank conflicts."""
@@ -54,10 +55,10 @@ def search(kernel, execute, searches=SEARCHES):
     )
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", ALL)
 def test_random_searches(name):
     """Several tiles, profiles, windows, overflows; memory used as it should be; no conflicts."""
-    kernel = KERNELS[name]
+    kernel = ALL[name]
     capability = capability_of(kernel)
     execute = library_on(capability)
     rescued = search(kernel, execute)
@@ -66,13 +67,14 @@ def test_random_searches(name):
     loads, wavefronts = executable.statistics["loads"], executable.statistics["wavefronts"]
     assert loads[4] > 10_000
     np.testing.assert_array_equal(wavefronts, loads * WAVEFRONTS)
-    assert (executable.executed > 0).mean() > REACHED[capability]
+    lists = 0.05 if kernel.is_bound else 0
+    assert (executable.executed > 0).mean() > REACHED[capability] - lists
 
 
-@pytest.mark.parametrize("name", KERNELS)
+@pytest.mark.parametrize("name", ALL)
 def test_random_searches_with_constant_costs_of_gaps(name):
     """The kernel is compiled anew for the costs of each search."""
-    kernel = KERNELS[name]
+    kernel = ALL[name]
     search(kernel, library_on(capability_of(kernel), constant_costs=True), searches=5)
 
 

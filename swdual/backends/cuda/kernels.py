@@ -188,11 +188,11 @@ class Kernel:
             Residues; of two queries, those of the longer.
 
         >>> [KERNELS["q2_s16"].shared_bytes(Tile(16, 28, 512), length) for length in (448, 449)]
-        [59600, 116944]
+        [59604, 116948]
         """
         packed = self._packed_columns(tile.columns)
         profile = 4 * CODES * (tile.columns - packed // 2) * tile.lanes
-        state = 16 + 4 * tile.threads + 12 * tile.threads // WARP
+        state = 20 + 4 * tile.threads + 12 * tile.threads // WARP
         return profile * (1 + (query_length > tile.lanes * tile.columns)) + state
 
     def _packed_columns(self, columns: int) -> int:
@@ -275,10 +275,10 @@ KERNELS = {
 BOUNDS = {
     kernel.name: kernel
     for kernel in (
-        Kernel("q2_s16_bound", S16, 2, 1, ((90, ((640, 22), (512, 32))),), is_bound=True),
-        Kernel("s2_s16_bound", S16, 1, 2, ((90, ((512, 28), (384, 32))),), is_bound=True),
-        Kernel("q2_h2_bound", HALF, 2, 1, ((75, ((512, 26), (384, 32))),), is_bound=True),
-        Kernel("s2_h2_bound", HALF, 1, 2, ((75, ((512, 22), (384, 32))),), is_bound=True),
+        Kernel("q2_s16_bound", S16, 2, 1, ((90, ((640, 18), (512, 32))),), is_bound=True),
+        Kernel("s2_s16_bound", S16, 1, 2, ((90, ((512, 24), (384, 32))),), is_bound=True),
+        Kernel("q2_h2_bound", HALF, 2, 1, ((75, ((640, 20), (512, 32))),), is_bound=True),
+        Kernel("s2_h2_bound", HALF, 1, 2, ((75, ((512, 28), (384, 32))),), is_bound=True),
     )
 }
 """The kernels of upper bounds by name."""
