@@ -10,6 +10,7 @@ as many from both banks.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import NamedTuple
 
@@ -95,11 +96,31 @@ LOOPS = {
         {"maximum": 4.5, "product": 1, "quad": 1 / 4, "register": 11.5},
         {"maximum": 2, "product": 4.5, "shuffle": 2, "other": 1, "register": 17.4},
     ),
+    "q2_s16_bound": Loop(
+        {"maximum": 1.9, "product": 1.57, "quad": 1 / 4, "register": 7.7},
+        {"maximum": 1.8, "product": 4, "shuffle": 1.5, "other": 0.9, "register": 14.5},
+    ),
+    "s2_s16_bound": Loop(
+        {"maximum": 1.87, "product": 2.56, "quad": 1 / 2, "register": 9.7},
+        {"maximum": 4.2, "product": 6.8, "shuffle": 1.5, "other": 1.4, "register": 21.5},
+    ),
+    "q2_h2_bound": Loop(
+        {"maximum": 1.9, "half": 1.75, "quad": 1 / 4},
+        {"maximum": 2.1, "product": 5, "shuffle": 1.5, "other": 0.9},
+    ),
+    "s2_h2_bound": Loop(
+        {"maximum": 1.89, "product": 1, "half": 1.75, "quad": 1 / 2},
+        {"maximum": 4.1, "product": 7.5, "shuffle": 1.5, "other": 1.4},
+    ),
 }
 """What the compiler makes of the kernels, for queries in one tile; test_gpu.py counts it again.
 
-Registers are counted of the kernels that are meant for these cards.
+Registers are counted of the kernels that are meant for these cards. Of bounds, columns of which two
+lie in a word are counted apart (`PACKED`).
 """
+
+PACKED = {"maximum": 1, "product": -1, "quad": -1 / 4}
+"""What a column of a bound takes more if its scores lie two in a word: a byte permutation."""
 
 BETWEEN = 2
 """Rows that take as long as what is done between two pieces: ``python -m kernels.sass_counts``."""
@@ -109,14 +130,14 @@ SPARSE_SAVING = 3 / 8
 them reads three registers."""
 
 
-def loop_of(kernel: Kernel, *, sparse: bool = False) -> Loop:
-    """Return a kernel's loop over rows, where all scores are wanted, or only the best."""
-    loop = LOOPS[kernel.name]
-    if not (sparse and kernel.numbers.sparse):
-        return loop
-    saved = {"maximum": SPARSE_SAVING, REGISTER: 3 * SPARSE_SAVING}
-    column = {kind: number - saved.get(kind, 0) for kind, number in loop.column.items()}
-    return Loop(column, loop.row)
+def counts_of(kernel: Kernel, columns: int, *, sparse: bool = False) -> Counter[str]:
+    """Return a kernel's instructions of one row, where all scores are wanted, or only the best."""
+    counts = Counter(LOOPS[kernel.name].counts(columns))
+    if kernel.is_bound:
+        counts.update({k: n * kernel.packed_columns(columns) for k, n in PACKED.items()})
+    elif sparse and kernel.numbers.sparse:
+        counts.subtract({"maximum": SPARSE_SAVING * columns, REGISTER: 3 * SPARSE_SAVING * columns})
+    return counts
 
 
 def seconds(
@@ -145,7 +166,8 @@ def seconds(
         Whether only the best scores are wanted.
     """
     tiles = -(-query_length // (tile.lanes * tile.columns))
-    steps = np.maximum(-(-lengths.astype(np.int64) // 4) + 1, tile.lanes // 4 + 2)
+    ramp = tile.lanes * kernel.rows // 4 + 2
+    steps = np.maximum(-(-lengths.astype(np.int64) // 4) + 1, ramp)
     rows = float((4 * steps + BETWEEN).sum()) * tile.lanes / WARP / kernel.targets * tiles
-    row = clocks(loop_of(kernel, sparse=sparse).counts(tile.columns))
+    row = clocks(counts_of(kernel, tile.columns, sparse=sparse))
     return rows * row / (SCHEDULERS * processors * hertz)

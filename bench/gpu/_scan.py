@@ -141,14 +141,18 @@ class Scan:
 
     def scan(self, queries: Sequence[bytes]) -> Scanned:
         """Return what a search with all these queries at once takes and finds."""
-        tasks = self._tasks(queries)
         self.card.launched()
         self.card.uploaded = 0
         cutoffs = [self.cutoff(query) for query in queries]
         best: list[list[int]] = [[] for _ in queries]
-        started = time.perf_counter()
+        started, tasks = time.perf_counter(), self._tasks(queries)
         for place, (number, task) in enumerate(tasks):
-            self._scorer.prefetch([each for _, each in tasks[place : place + UPCOMING]])
+            self._scorer.prefetch(
+                [
+                    each._replace(cutoffs=ScoreCutoffs.of(cutoffs[other]))
+                    for other, each in tasks[place : place + UPCOMING]
+                ]
+            )
             cutoff = ScoreCutoffs.of(cutoffs[number])
             scores, _ = self._scorer.best(*task[:4], cutoff, lambda cells: None)
             found = best[number] + scores[: self._top].tolist()

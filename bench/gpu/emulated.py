@@ -24,6 +24,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 from backends.cuda.fakes import FakeCupy
 
 from swdual.backends import cuda
+from swdual.backends.cuda import launch as _cuda_launch
 from swdual.backends.cuda import memory as _cuda_memory
 from swdual.backends.cuda import slot as _cuda_slot
 from swdual.database import build
@@ -103,6 +104,7 @@ class Microbenchmark:
 
 def main(script: str, *arguments: str) -> None:
     """Run a script, or with -m a module, with everything in place, also for its own processes."""
+    _cuda_launch.BOUND_WAVES = 0
     build.BLOCK_BYTES, _cuda_slot.MAX_KEYS, _cuda_memory.STAGE_BYTES = 1 << 15, 8, 700
     sys.modules["cupy"] = TimedCupy()
     cuda.why_not = lambda: None

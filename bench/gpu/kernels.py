@@ -4,10 +4,11 @@
 
 Every tile of every kernel that is meant for the card, on a database of protein families that lies
 there; --kernels names others that it can run, and --most leaves only those tiles of which the model
-expects most for a length, and the chosen one. GCUPS are of kernels alone, the second run of
-`q1_s32` over what overflowed included, padding not counted, as CUDA's events tell their time. The
-limit is what the model (_pipes.py) says of the same launches if no multiprocessor ever waits. With
---cutoff, the kernels do what a search for the best targets asks of them.
+expects most for a length, and the chosen one. GCUPS are of kernels alone, padding not counted, as
+CUDA's events tell their time: with the second run of `q1_s32` over what overflowed, and of bounds
+with exact scores of what they leave. The limit is what the model (_pipes.py) says of the same
+launches, but for these, if no multiprocessor ever waits. With --cutoff, the kernels do what a
+search for the best targets asks of them; bounds are measured only then.
 
 The scores of a sample are compared with the CPU's. Where they are not the same, or vary, this is
 noted in the figures, and the exit code is 4 in the end. Figures are written after every tile.
@@ -34,7 +35,8 @@ from _pipes import CAPABILITIES, seconds
 from _report import save, table
 
 from swdual import Database
-from swdual.backends.cuda.kernels import KERNELS, Kernel, Tile, choose
+from swdual.backend import ScoreCutoffs
+from swdual.backends.cuda.kernels import BOUNDS, KERNELS, Kernel, Tile, choose
 from swdual.backends.cuda.launch import Launcher
 from swdual.backends.cuda.memory import Shelf
 from swdual.backends.cuda.query import KernelQuery
@@ -42,6 +44,8 @@ from swdual.backends.cuda.slot import Slot
 
 FREE_PART = 0.8
 """How much of the free memory is used."""
+
+ALL = {**KERNELS, **BOUNDS}
 
 Key = tuple[str, Tile, int]
 """A kernel's name, a tile, and the length of a query."""
@@ -57,12 +61,14 @@ class Sweep(Launcher):
         self._database = database
         self._slot = Slot(self._shelf)
         self._timed = card
+        self._usual = self._kernels
         self.kernel, self.tile = KERNELS["q1_s32"], KERNELS["q1_s32"].tiles[0]
 
     def take(self, kernel: Kernel, tile: Tile) -> None:
         """Launch another kernel from now on."""
         self.kernel, self.tile = kernel, tile
-        self._kernels = [kernel]
+        self._bounds = [kernel] if kernel.is_bound else []
+        self._kernels = self._usual if kernel.is_bound else [kernel]
 
     def _tile(self, kernel: Kernel, query_length: int, lengths: NDArray[np.uint32]) -> Tile:
         if kernel is self.kernel:
@@ -76,11 +82,13 @@ class Sweep(Launcher):
         """
         self._timed.launched()
         kernel_queries = [KernelQuery(codes) for codes in batch]
+        for query in kernel_queries:
+            query.cutoffs = None if cutoff is None else ScoreCutoffs.of(cutoff)
         scores = np.empty((len(batch), len(self._database)), np.int32)
         for number, info in enumerate(self._database.manifest.blocks):
             ordinals = self._shelf.block(number).ordinals
             for part in self._shelf.parts(number, 0, info.sequences):
-                self.launch(self._slot, kernel_queries, part, cutoff).wait()
+                self.launch(self._slot, kernel_queries, part).wait()
                 if cutoff is not None:
                     self.fetch_scores(self._slot)
                 for each in range(len(batch)):
@@ -102,11 +110,13 @@ def limit(
     return kernel.queries * length * database.residues / clocks / 1e9
 
 
-def kernels_for(card: TimedCard, names: str | None) -> list[Kernel]:
+def kernels_for(card: TimedCard, names: str | None, *, bounds: bool) -> list[Kernel]:
     """Return the kernels that are meant for the card, or those named that it can run."""
     found, capability = [], card.capability_number
-    for kernel in KERNELS.values():
+    for kernel in ALL.values():
         first, end = kernel.numbers.capabilities
+        if kernel.is_bound and not bounds:
+            continue
         wanted = capability < end if names is None else kernel.name in names.split(",")
         if first <= capability and wanted:
             found.append(kernel)
@@ -218,7 +228,7 @@ def main(
             kernel: sizes_for(
                 kernel, tiles_for(kernel, card, tiles), wanted, most, database, card, sparse=sparse
             )
-            for kernel in kernels_for(card, names)
+            for kernel in kernels_for(card, names, bounds=sparse)
         }
         for kernel, tiles_of in sizes.items():
             for tile in tiles_of:
@@ -250,7 +260,7 @@ def main(
 
 def rate_of(database: Database, key: Key, time: float) -> float:
     """Return GCUPS."""
-    return KERNELS[key[0]].queries * key[2] * database.residues / 1e9 / time
+    return ALL[key[0]].queries * key[2] * database.residues / 1e9 / time
 
 
 def figures(
@@ -317,7 +327,7 @@ def best_tiles(
     for name, length in dict.fromkeys((name, length) for name, _, length in rates):
         here = {tile: rate for (k, tile, n), rate in rates.items() if (k, n) == (name, length)}
         best = max(here, key=here.__getitem__)
-        kernel = KERNELS[name]
+        kernel = ALL[name]
         taken = chosen(kernel, length, database, card)
         shapes = [f"{tile.lanes}x{tile.columns}" for tile in (best, taken)]
         rate = here.get(taken)

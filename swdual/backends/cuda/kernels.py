@@ -190,13 +190,21 @@ class Kernel:
         >>> [KERNELS["q2_s16"].shared_bytes(Tile(16, 28, 512), length) for length in (448, 449)]
         [59604, 116948]
         """
-        packed = self._packed_columns(tile.columns)
+        packed = self.packed_columns(tile.columns)
         profile = 4 * CODES * (tile.columns - packed // 2) * tile.lanes
         state = 20 + 4 * tile.threads + 12 * tile.threads // WARP
         return profile * (1 + (query_length > tile.lanes * tile.columns)) + state
 
-    def _packed_columns(self, columns: int) -> int:
-        """Return the columns whose scores lie two in a word: see `PairProfile` in the sources."""
+    def packed_columns(self, columns: int) -> int:
+        """Return the columns of a lane whose scores lie two in a word, of two targets.
+
+        `PairProfile` in ``kernels/profile.cuh`` tells why.
+
+        Parameters
+        ----------
+        columns
+            Of a lane.
+        """
         if self.targets == 1:
             return 0
         if not self.is_bound or columns < 18:
