@@ -9,6 +9,7 @@ from dataclasses import replace
 from swdual.alignment.tracer import Tracer
 from swdual.backend import Device
 from swdual.database.database import Database
+from swdual.errors import InputError
 from swdual.hits.adjusters import make_adjuster
 from swdual.master.calibration_cache import CalibrationCache, Setting
 from swdual.master.context import Compared, Execution, HitRules, SearchContext
@@ -77,6 +78,11 @@ def resolve_devices(
         return list(options.device)
     threads = options.threads or available_threads()
     small = options.device == "auto" and cells < GPU_CELLS
+    if not comparison.runs_on_gpus and options.device not in ("auto", "cpu"):
+        raise InputError(
+            f"`device={options.device!r}`: the kernels of GPUs have no cells {comparison.cells}; "
+            "use `device='cpu'`"
+        )
     chosen = "cpu" if small or not comparison.runs_on_gpus else options.device
     return parse_devices(chosen, threads, options.backend, options.gpu_memory_limit)
 

@@ -14,6 +14,7 @@ from swdual.errors import InputError
 from swdual.master import calibration_cache, cost, partition, scoring_stage, worker
 from swdual.master.calibration_cache import CalibrationCache, Setting
 from swdual.master.cost import CostModel
+from swdual.master.setup import resolve_devices
 from swdual.master.worker import register
 from swdual.prediction import adjustment, preview
 from swdual.prediction.preview import Preview
@@ -94,6 +95,13 @@ def test_frameshifts_are_calibrated(monkeypatch, tmp_path):
     scheme = ScoringScheme(load("BLOSUM62"), frameshift=14)
     register([Device("cpu")], None, scheme, CalibrationCache(Setting(cells="with frameshifts")))
     assert [each.frameshift for each in schemes] == [15, 14]
+
+
+@pytest.mark.parametrize("device", ["cuda", "cuda:1", "hybrid"])
+def test_a_search_with_frameshifts_refuses_gpus(device):
+    message = f"`device='{device}'`: the kernels of GPUs have no cells with frameshifts; use"
+    with pytest.raises(InputError, match=message):
+        resolve_devices(SearchOptions(device=device), 1 << 40, Frameshifted(1, frameshift=15))
 
 
 def test_gpus_have_no_frameshifts(monkeypatch):

@@ -7,6 +7,7 @@ in registers, and the residues of a target pass through it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -59,6 +60,10 @@ is done between two pieces. Counted by ``python -m kernels.sass_counts``."""
 
 WARP = 32
 """Threads of a warp."""
+
+FULL_RATE_WARPS = 8
+"""So many warps of a multiprocessor compute as fast as one by itself: a warp waits for its own
+results about half of the time, and four warps can compute at once."""
 
 LANES = (8, 16, 32)
 COLUMNS = range(16, 33, 2)
@@ -299,6 +304,7 @@ def choose(
     mean_length: float,
     shared_bytes: int,
     *,
+    share: float = math.inf,
     alone: bool = False,
 ) -> Tile:
     """Return the tile with which a query is done soonest.
@@ -306,6 +312,8 @@ def choose(
     A query is padded to whole tiles. A target comes right behind the one before; alone, it waits
     until its last residue has passed all lanes of the group. In several tiles, a CTA takes as many
     targets at a time as it has groups: the fewer these are, the less CTAs wait for each other.
+    Where there are fewer targets than groups, many lanes help: the same warps go through fewer
+    tiles.
 
     Parameters
     ----------
@@ -319,6 +327,8 @@ def choose(
         Residues of a target, on average.
     shared_bytes
         Shared memory that a CTA can have there.
+    share
+        Targets for each multiprocessor.
     alone
         Choose by the time of one target by itself, not of many side by side.
 
@@ -326,6 +336,8 @@ def choose(
     --------
     >>> choose(KERNELS["q2_s16"], 90, 448, 350, 232_448)
     Tile(lanes=16, columns=28, threads=512)
+    >>> choose(KERNELS["q2_s16"], 90, 2000, 350, 232_448, share=4)
+    Tile(lanes=32, columns=32, threads=512)
     >>> choose(KERNELS["q1_s32"], 90, 448, 350, 232_448, alone=True)
     Tile(lanes=32, columns=16, threads=512)
     """
@@ -336,8 +348,10 @@ def choose(
         behind = tile.lanes * kernel.rows
         if alone:
             return tiles * row * (mean_length + behind + PIECE_ROWS), tiles
-        pieces = tile.lanes * (max(mean_length, behind) + PIECE_ROWS)
-        return tiles * row * pieces * (1 + (tiles > 1) / (2 * tile.lanes)), tiles
+        side_by_side = min(share, tile.threads // tile.lanes * kernel.targets)
+        warps = side_by_side / kernel.targets * tile.lanes / WARP
+        each = (max(mean_length, behind) + PIECE_ROWS) * max(warps / FULL_RATE_WARPS, 1)
+        return tiles * row * each / side_by_side * (1 + (tiles > 1) / (2 * tile.lanes)), tiles
 
     fitting = (
         tile

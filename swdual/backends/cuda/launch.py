@@ -340,8 +340,8 @@ class Launcher:
         return Program(kernel.file, kernel.expression(tile, *self._gap_costs))
 
     def _tile(self, kernel: Kernel, query_length: int, lengths: NDArray[np.uint32]) -> Tile:
-        mean_length = float(lengths.mean())
-        return _choose(kernel, self._capability, query_length, mean_length, self._card.shared_bytes)
+        about = self._capability, query_length, float(lengths.mean()), self._card.shared_bytes
+        return _choose(kernel, *about, share=len(lengths) / self._card.processors)
 
     def _rescue_tile(self, query_length: int, lengths: NDArray[np.uint32]) -> Tile:
         """Return the tile for pieces that are scored again: few, so that the longest decides."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from swdual.backends.cuda.kernels import (
     BORDER_BYTES,
     BORDER_COLUMNS,
+    FULL_RATE_WARPS,
     PIECE_ROWS,
     ROW_COLUMNS,
     WARP,
@@ -23,10 +24,6 @@ from swdual.backends.cuda.kernels import (
     Tile,
 )
 from swdual.backends.cuda.pieces import compute_window
-
-FULL_RATE_WARPS = 8
-"""So many warps of a multiprocessor compute as fast as one by itself: a warp waits for its own
-results about half of the time, and four warps can compute at once."""
 
 UNCUT = int(np.iinfo(np.uint32).max)
 """The window where no target is cut."""

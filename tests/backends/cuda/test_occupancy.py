@@ -121,3 +121,22 @@ def test_long_queries_against_few_targets_score_by_the_definition(seed):
     card = StandIn(processors=int(rng.integers(1, 9)), seed=seed, capability=capability)
     task = (query, 0, 0, len(lengths))
     assert [score(CudaScorer(database, scheme, card), task)] == expected(database, scheme, [task])
+
+
+@pytest.mark.parametrize("name", ["q2_s16", "s2_s16"])
+@pytest.mark.parametrize("length", [144, 375, 2005, 5478])
+def test_few_targets_have_wide_groups(name, length):
+    """Where groups would be idle: by `predict_cost` the tile is nearly as good as the best one."""
+    kernel = KERNELS[name]
+    for share in (0.5, 2, 8, 30, 64):
+        lengths = np.full(int(share * 132), 350, np.uint32)
+        tile = choose(kernel, 90, length, 350.0, SHARED_BYTES, share=share)
+        costs = {
+            each: predict_cost(kernel, LaunchShape(each, 0, UNCUT), length, lengths, 132, 20 << 30)
+            for each in kernel.tiles_on(90)
+            if kernel.shared_bytes(each, length) <= SHARED_BYTES
+        }
+        assert costs[tile] <= 1.12 * min(costs.values())
+        if share <= 8 and length > 1000:
+            usual = choose(kernel, 90, length, 350.0, SHARED_BYTES)
+            assert costs[tile] <= 0.8 * costs[usual] or tile == usual

@@ -782,12 +782,11 @@ def test_what_is_launched_was_prepared(capability):
 
 
 @contextmanager
-def bounds_of_few(patience=0):
+def bounds_of_few(waves=0, left=1.0):
     """Have bounds computed for the smallest databases, whatever they leave."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_cuda_launch, "BOUND_WAVES", 0)
-        patch.setattr(_cuda_launch, "MAX_LEFT", 1.0)
-        patch.setattr(_cuda_launch, "PATIENCE", patience)
+        patch.setattr(_cuda_launch, "BOUND_WAVES", waves)
+        patch.setattr(_cuda_launch, "MAX_LEFT", left)
         yield
 
 
@@ -869,9 +868,7 @@ def test_bounds_are_computed_where_they_are_worth_it(monkeypatch, why, cutoff, k
     card = StandIn(total=8 * MEBIBYTE)
     if "variable" in why:
         monkeypatch.setenv(BOUNDS_VARIABLE, "0")
-    with bounds_of_few():
-        if "few" in why:
-            monkeypatch.setattr(_cuda_launch, "BOUND_WAVES", 2)
+    with bounds_of_few(waves=2 if "few" in why else 0):
         find_best(CudaScorer(database, BLOSUM62, card), task, cutoff)
     assert set(kernels_of(card)) == kernels
 
@@ -880,9 +877,8 @@ def test_bounds_that_leave_much_of_a_part_are_not_computed_for_the_next():
     rng = np.random.default_rng(7)
     query = random_codes(rng, 60)
     card = StandIn(total=8 * MEBIBYTE)
-    with small_parts(), bounds_of_few():
+    with small_parts(), bounds_of_few(left=0.5):
         database = database_of([query[:40] + random_codes(rng, 9) for _ in range(300)])
-        _cuda_launch.MAX_LEFT = 0.5
         tasks = tasks_of(database, [query])
         scorer = CudaScorer(database, BLOSUM62, card)
         for number, task in enumerate(tasks):
