@@ -22,6 +22,11 @@
 //   G     A gap that enters passes two residues. One that opens in 00, 01 or 10 is at most x: after
 //         a gap at g - first, and o is in u00. One that opens in 11 is at most u11, or lower than x.
 //
+// One query may be computed as two, its halves. An alignment of both parts in two at the last column
+// of the first half: what it has there is at most `across`, the largest H there, also if it is in a
+// gap, as G <= max(v01, v11) + first; what is left of it is an alignment of the second half. So no
+// score is above the bound of a half, or the sum of `across` and the bound of the second.
+//
 // No H - first is above all G. Where gaps open in 11, docs/bound.md lets v feel it, which no gap
 // needs: so no bound is above that of the page.
 #pragma once
@@ -38,6 +43,7 @@ template <class Profile_> struct BoundLane {
     unsigned int corner; // v11 of the block up and left of the first
     unsigned int v01;    // of the last block
     unsigned int best;   // the largest G so far
+    unsigned int across; // the largest v01 and v11 of the last block so far
 
     // Also for G: the other one of a block is never below 0.
     template <class Gap> static __device__ __forceinline__ unsigned int outside(const Gap& gap)
@@ -52,7 +58,7 @@ template <class Profile_> struct BoundLane {
 
     template <class Gap> __device__ __forceinline__ void clear(const Gap& gap)
     {
-        corner = v01 = gap.first();
+        corner = v01 = across = gap.first();
         best = 0;
 #pragma unroll
         for (int b = 0; b < BLOCKS; ++b) {
@@ -68,6 +74,7 @@ template <class Profile_> struct BoundLane {
         const unsigned int keep = hidden(!forgets), clean = forgets ? gap.first() : 0;
         corner = corner * keep + clean;
         v01 = v01 * keep + clean;
+        across = across * keep + clean;
         best *= keep;
 #pragma unroll
         for (int b = 0; b < BLOCKS; ++b) {
@@ -113,5 +120,6 @@ template <class Profile_> struct BoundLane {
                     best = Number::highest(best, G[b]);
             }
         }
+        across = Number::highest(across, v01, v11[BLOCKS - 1]);
     }
 };

@@ -22,13 +22,16 @@ static __device__ __forceinline__ int score_of(
     if (column >= length)
         return Number::LOWEST + search.gap_first;
     const unsigned char* const letters = search.queries[query];
-    const unsigned int place = letters ? code * CODES + letters[column] : code * length + column;
+    const unsigned int positions = search.halved ? length + search.query_lengths[!query] : length;
+    const unsigned int place =
+        letters ? code * CODES + letters[column] : code * positions + column;
     const int score = search.tables[query][place];
     return IS_BOUND ? max(score, Number::LOWEST + search.gap_first)
                     : max(score, Number::LOWEST) + search.gap_first;
 }
 
-// Two queries, or one with numbers of 32 bits, against one target: a word a column.
+// Two queries, or one with numbers of 32 bits, against one target: a word a column. Of one query in
+// halves, the first half ends with the last column, where bounds pass on to the second (bound.cuh).
 template <class Number_, int LANES_, int COLUMNS_, bool IS_BOUND = false> struct QueryProfile {
     using Number = Number_;
     static constexpr int LANES = LANES_, COLUMNS = COLUMNS_, WIDTH = LANES * COLUMNS;
@@ -40,13 +43,16 @@ template <class Number_, int LANES_, int COLUMNS_, bool IS_BOUND = false> struct
         uint4* profile, const Search& search, unsigned int first_column)
     {
         unsigned int* const words = reinterpret_cast<unsigned int*>(profile);
+        const unsigned int longest = max(search.query_lengths[0], search.query_lengths[1]);
+        const unsigned int empty = IS_BOUND && search.halved
+            ? (longest + WIDTH - 1) / WIDTH * WIDTH - search.query_lengths[0] : 0;
         for (int i = threadIdx.x; i < CODES * ROW_BYTES / 4; i += blockDim.x) {
             const int code = i / (ROW_BYTES / 4), at = i % (ROW_BYTES / 4);
             const bool half = at >= HALVES_AT / 4;
             const int lane = half ? (at - HALVES_AT / 4) / 2 : at / 4 % LANES;
             const int place = half ? COLUMNS - 2 + at % 2 : at / (4 * LANES) * 4 + at % 4;
             const unsigned int column = first_column + lane * COLUMNS + place;
-            const int low = score_of<Number, IS_BOUND>(search, 0, column, code);
+            const int low = score_of<Number, IS_BOUND>(search, 0, column - empty, code);
             words[i] = Number::pack(
                 low, QUERIES == 2 ? score_of<Number, IS_BOUND>(search, 1, column, code) : 0);
         }
@@ -72,21 +78,19 @@ template <class Number_, int LANES_, int COLUMNS_, bool IS_BOUND = false> struct
     }
 };
 
-// One query against two targets, whose scores are put together when they are read. PACKED columns
+// One query against two targets, whose scores are put together when they are read. Eight columns
 // lie two in a word and are picked out by byte permutations, on the pipe of the maxima. The others
 // have a word each, which takes twice the reads, and are put together by multiplications. So
-// neither the pipe nor the shared memory has to wait long for the other: bounds, which take fewer
-// maxima, have more packed columns. Of 22 columns, eight of them packed:
+// neither the pipe nor the shared memory has to wait long for the other. Of 22 columns:
 //
 //     columns 0-3, 4-7, 8-11: a word each | 12-19: two in a word | 20, 21: a word each, 8 bytes
 //                                           ^ SINGLE               ^ PACKED_END
-template <class Number_, int LANES_, int COLUMNS_, bool IS_BOUND = false> struct PairProfile {
+template <class Number_, int LANES_, int COLUMNS_> struct PairProfile {
     using Number = Number_;
     static constexpr int LANES = LANES_, COLUMNS = COLUMNS_, WIDTH = LANES * COLUMNS;
     static constexpr int QUERIES = 1, TARGETS = 2;
-    static constexpr int PACKED = !IS_BOUND || COLUMNS < 18 ? 8 : COLUMNS < 30 ? 16 : 24;
-    static constexpr int SINGLE = COLUMNS / 4 * 4 - PACKED, PACKED_END = SINGLE + PACKED;
-    static constexpr int HALVES_AT = (SINGLE / 4 + PACKED / 8) * LANES * 16;
+    static constexpr int SINGLE = COLUMNS / 4 * 4 - 8, PACKED_END = SINGLE + 8;
+    static constexpr int HALVES_AT = (SINGLE / 4 + 1) * LANES * 16;
     static constexpr int ROW_BYTES = HALVES_AT + (COLUMNS % 4 ? LANES * 8 : 0);
 
     uint4 blocks[TARGETS];
@@ -103,8 +107,8 @@ template <class Number_, int LANES_, int COLUMNS_, bool IS_BOUND = false> struct
             const bool packed = !half && word >= SINGLE;
             const int low = half ? PACKED_END + at % 2 : packed ? 2 * word - SINGLE : word;
             const unsigned int column = first_column + lane * COLUMNS + low;
-            words[i] = Number::pack(score_of<Number, IS_BOUND>(search, 0, column, code),
-                packed ? score_of<Number, IS_BOUND>(search, 0, column + 1, code) : 0);
+            words[i] = Number::pack(score_of<Number, false>(search, 0, column, code),
+                packed ? score_of<Number, false>(search, 0, column + 1, code) : 0);
         }
     }
 
@@ -118,18 +122,18 @@ template <class Number_, int LANES_, int COLUMNS_, bool IS_BOUND = false> struct
             scores[1] = b.y * 0x10000 + a.y;
             return;
         }
-        const bool packed = column >= SINGLE, second = packed && (column - SINGLE) % 8;
-        const int block = packed ? SINGLE / 4 + (column - SINGLE) / 8 : column / 4;
-        if (!second)
+        if (column <= SINGLE)
             for (int target = 0; target < TARGETS; ++target)
-                blocks[target] = *reinterpret_cast<const uint4*>(rows[target] + block * LANES * 16);
+                blocks[target] =
+                    *reinterpret_cast<const uint4*>(rows[target] + column / 4 * LANES * 16);
         const uint4 &a = blocks[0], &b = blocks[1];
-        if (!packed) {
+        if (column < SINGLE) {
             scores[0] = b.x * 0x10000 + a.x;
             scores[1] = b.y * 0x10000 + a.y;
             scores[2] = b.z * 0x10000 + a.z;
             scores[3] = b.w * 0x10000 + a.w;
         } else {
+            const bool second = column > SINGLE;
             scores[0] = __byte_perm(second ? a.z : a.x, second ? b.z : b.x, 0x5410);
             scores[1] = __byte_perm(second ? a.z : a.x, second ? b.z : b.x, 0x7632);
             scores[2] = __byte_perm(second ? a.w : a.y, second ? b.w : b.y, 0x5410);

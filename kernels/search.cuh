@@ -28,6 +28,7 @@ struct Search {
     int cutoff;
     unsigned int sparse_words;
     unsigned int patience;
+    unsigned int halved;
     unsigned int cutoff_counts[2];
     const uint2* cutoffs[2];
 };

@@ -115,7 +115,7 @@ template <class Lane, bool BORDER, class Gap> struct Stream {
     __device__ __forceinline__ Stream(
         const uint4* profile, const Search& search, const Gap& gap)
         : gap(gap), words(reinterpret_cast<const unsigned int*>(search.residues)),
-          turn(0x3210 + (4 - behind() % 4) % 4 * 0x1111),
+          turn(0x3210 + 3 * behind() % 4 * 0x1111),
           inner(hidden(threadIdx.x % LANES > 0)), next(0), border(nullptr), role(0)
     {
         set_profile(profile);

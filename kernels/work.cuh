@@ -34,8 +34,9 @@ struct Leaving {
 };
 
 // What lies in shared memory behind the profiles: the CTA's chunk, the best that each lane has
-// handed over, and the pieces that leave each warp. No address of it is kept in a register.
-struct SharedState {
+// handed over, of bounds also what passes across, and the pieces that leave each warp. No address of
+// it is kept in a register.
+template <bool IS_BOUND> struct SharedState {
     const uint4* const place;
 
     __device__ __forceinline__ Chunk& chunk() const
@@ -46,10 +47,15 @@ struct SharedState {
     {
         return reinterpret_cast<unsigned int*>(&chunk() + 1)[hidden(threadIdx.x)];
     }
+    __device__ __forceinline__ unsigned int& across(int other = 0) const
+    {
+        return (&best())[blockDim.x + other];
+    }
     __device__ __forceinline__ Leaving& leaving() const
     {
         unsigned int* const bests = reinterpret_cast<unsigned int*>(&chunk() + 1);
-        return reinterpret_cast<Leaving*>(bests + blockDim.x)[hidden(threadIdx.x) / WARP];
+        return reinterpret_cast<Leaving*>(
+            bests + (1 + IS_BOUND) * blockDim.x)[hidden(threadIdx.x) / WARP];
     }
 };
 
@@ -62,6 +68,12 @@ static __device__ __forceinline__ unsigned int work_count(const Search& search)
 static __device__ __forceinline__ unsigned int piece_at(const Search& search, unsigned int place)
 {
     return search.list ? search.list[place] : place;
+}
+
+// How many queries bounds are for: halves are of one.
+static __device__ __forceinline__ int query_count(const Search& search)
+{
+    return 1 + (search.query_lengths[1] > 0 && !search.halved);
 }
 
 // Lists a piece for the kernel that scores it again.
@@ -143,8 +155,25 @@ template <class Lane> struct Group {
         return score - search.gap_first;
     }
 
-    // Writes down the best scores of the group, which are G; of bounds, only which pieces may reach
-    // their cutoff. It is compared before gap_first is
+    // Lists the group's piece for the queries whose cutoff it may reach. `best` and what passes
+    // `across` are G; they stand for numbers larger by gap_first.
+    __device__ __forceinline__ void report_bounds(unsigned int best, unsigned int across) const
+    {
+        const unsigned int piece = piece_at(search, place);
+        int bounds[] = {Number::number(best, 0), Number::number(best, 1)};
+        if (search.halved) {
+            const int passed = min(Number::number(across, 0), search.limit) + search.gap_first;
+            bounds[0] =
+                max(max(bounds[0], bounds[1]), min(bounds[1], search.limit) + passed);
+        }
+#pragma unroll
+        for (int query = 0; query < 2; ++query)
+            if (query < query_count(search)
+                && bounds[query] >= min(search.limit, cutoff_of(query, piece)) - search.gap_first)
+                list_piece(search, query, piece);
+    }
+
+    // Writes down the best scores of the group, which are G. It is compared before gap_first is
     // added: an infinite one, which half precision may have, is the largest int.
     __device__ __forceinline__ void report(unsigned int best, bool sparse) const
     {
@@ -155,13 +184,9 @@ template <class Lane> struct Group {
                 continue;
             const unsigned int piece = piece_at(search, place + target);
             const int g = Number::number(best, half);
-            if (Lane::IS_BOUND) {
-                if (search.query_lengths[query] > 0
-                    && g >= min(search.limit, cutoff_of(query, piece)) - search.gap_first)
-                    list_piece(search, query, piece);
-            } else if (Number::LIMITED && g >= doubtful(sparse)) {
+            if (Number::LIMITED && g >= doubtful(sparse))
                 list_piece(search, query, piece);
-            } else if (g > -search.gap_first)
+            else if (g > -search.gap_first)
                 atomicMax(&search.scores[query][search.piece_targets[piece]],
                     g + search.gap_first);
         }
@@ -192,7 +217,7 @@ static __device__ __forceinline__ unsigned int highest_of_group(unsigned int bes
 static __device__ __forceinline__ bool gives_up(const Search& search, unsigned int drawn)
 {
     const volatile unsigned int* const listed = search.rescue_count;
-    const bool two = search.query_lengths[1] > 0;
+    const bool two = query_count(search) == 2;
     const unsigned long long left = listed[0] + (two ? listed[1] : 0);
     return left > search.patience && 3 * left > (two ? 2ull : 1ull) * drawn;
 }
@@ -203,8 +228,9 @@ static __device__ __forceinline__ void list_all(const Search& search, unsigned i
 {
 #pragma unroll 1
     for (unsigned int place = first; place < end; place += threads)
+#pragma unroll
         for (int query = 0; query < 2; ++query)
-            if (place + thread < end && search.query_lengths[query] > 0)
+            if (query < query_count(search) && place + thread < end)
                 list_piece(search, query, piece_at(search, place + thread));
 }
 
@@ -291,7 +317,7 @@ static __device__ __forceinline__ void pass_pieces(
     constexpr unsigned int PIECES = WARP / LANES * Profile::TARGETS;
     constexpr unsigned int RAMP = LANES * Lane::ROWS / 4 + 2;
     const unsigned int lane = threadIdx.x % LANES, behind = lane * Lane::ROWS;
-    const SharedState shared{profiles + (1 + BORDER) * PROFILE};
+    const SharedState<Lane::IS_BOUND> shared{profiles + (1 + BORDER) * PROFILE};
     const Gap gap(search.gap_first, search.gap_next);
     if (!BORDER) {
         Profile::build(profiles, search, 0);
@@ -352,6 +378,9 @@ static __device__ __forceinline__ void pass_pieces(
                 const bool forgets = behind / 4 + 2 == i;
                 if (forgets)
                     shared.best() = stream.state.best;
+                if constexpr (Lane::IS_BOUND)
+                    if (forgets)
+                        shared.across() = stream.state.across;
                 stream.state.clear_if(forgets, gap);
                 if (BORDER && forgets) {
                     stream.set_profile(profiles + parity * PROFILE);
@@ -369,7 +398,9 @@ static __device__ __forceinline__ void pass_pieces(
                     again = highest_of_warp(sparse_before && g >= leaving.doubtful(true));
                 }
                 if (lane == 0 && leaving.any() && !again) {
-                    if (noted.last_tile)
+                    if (noted.last_tile && Lane::IS_BOUND)
+                        leaving.report_bounds(best, shared.across(LANES - 1));
+                    else if (noted.last_tile)
                         leaving.report(best, BORDER && sparse_before);
                     else
                         area_of(search, shared.chunk(), leaving)->x = best;

@@ -96,31 +96,19 @@ LOOPS = {
         {"maximum": 4.5, "product": 1, "quad": 1 / 4, "register": 11.5},
         {"maximum": 2, "product": 4.5, "shuffle": 2, "other": 1, "register": 17.4},
     ),
-    "q2_s16_bound": Loop(
+    "bound_s16": Loop(
         {"maximum": 1.9, "product": 1.57, "quad": 1 / 4, "register": 7.7},
-        {"maximum": 1.8, "product": 4, "shuffle": 1.5, "other": 0.9, "register": 14.5},
+        {"maximum": 2.4, "product": 4, "shuffle": 1.5, "other": 0.9, "register": 16},
     ),
-    "s2_s16_bound": Loop(
-        {"maximum": 1.87, "product": 2.56, "quad": 1 / 2, "register": 9.7},
-        {"maximum": 4.2, "product": 6.8, "shuffle": 1.5, "other": 1.4, "register": 21.5},
-    ),
-    "q2_h2_bound": Loop(
+    "bound_h2": Loop(
         {"maximum": 1.9, "half": 1.75, "quad": 1 / 4},
-        {"maximum": 2.1, "product": 5, "shuffle": 1.5, "other": 0.9},
-    ),
-    "s2_h2_bound": Loop(
-        {"maximum": 1.89, "product": 1, "half": 1.75, "quad": 1 / 2},
-        {"maximum": 4.1, "product": 7.5, "shuffle": 1.5, "other": 1.4},
+        {"maximum": 2.7, "product": 5, "shuffle": 1.5, "other": 0.9},
     ),
 }
 """What the compiler makes of the kernels, for queries in one tile; test_gpu.py counts it again.
 
-Registers are counted of the kernels that are meant for these cards. Of bounds, columns of which two
-lie in a word are counted apart (`PACKED`).
+Registers are counted of the kernels that are meant for these cards.
 """
-
-PACKED = {"maximum": 1, "product": -1, "quad": -1 / 4}
-"""What a column of a bound takes more if its scores lie two in a word: a byte permutation."""
 
 BETWEEN = 2
 """Rows that take as long as what is done between two pieces: ``python -m kernels.sass_counts``."""
@@ -133,9 +121,7 @@ them reads three registers."""
 def counts_of(kernel: Kernel, columns: int, *, sparse: bool = False) -> Counter[str]:
     """Return a kernel's instructions of one row, where all scores are wanted, or only the best."""
     counts = Counter(LOOPS[kernel.name].counts(columns))
-    if kernel.is_bound:
-        counts.update({k: n * kernel.packed_columns(columns) for k, n in PACKED.items()})
-    elif sparse and kernel.numbers.sparse:
+    if sparse and kernel.numbers.sparse and not kernel.is_bound:
         counts.subtract({"maximum": SPARSE_SAVING * columns, REGISTER: 3 * SPARSE_SAVING * columns})
     return counts
 

@@ -140,7 +140,7 @@ def test_instructions_that_share_a_pipe_correct_the_model():
     ("more", "names"),
     [
         ([], ["q2_s16", "s2_h2"]),
-        (["--cutoff", "40"], ["q2_s16", "s2_h2", "q2_s16_bound", "s2_h2_bound"]),
+        (["--cutoff", "40"], ["q2_s16", "s2_h2", "bound_s16", "bound_h2"]),
     ],
     ids=["all scores", "the best"],
 )
@@ -189,7 +189,7 @@ def test_the_sweep_takes_kernels_that_are_meant_for_the_card_unless_others_are_n
     assert done.stdout.splitlines() == [
         "q2_h2 s2_h2 q1_s32",
         "q2_s16 s2_s16 q1_s32",
-        "q2_s16 s2_s16 q1_s32 q2_s16_bound s2_s16_bound",
+        "q2_s16 s2_s16 q1_s32 bound_s16",
         "q2_s16 s2_h2",
     ]
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from kernels import emulator
-from swdual.backends.cuda.kernels import BOUNDS, KERNELS, SEARCH, Tile, sources
+from swdual.backends.cuda.kernels import BOUNDS, KERNELS, SEARCH, Tile, first_half, sources
 
 ALIGNMENT = 16
 GUARD = 64
@@ -263,6 +263,12 @@ def launch(kernel, tile, queries, pieces, scheme, scores, run, listed=None):
     search["limit"] = kernel.limit(largest_of(queries, scheme))
     if run.cutoff is not None:
         search["cutoff"], search["sparse_words"] = run.cutoff, run.sparse_words
+    if kernel.is_bound and len(queries) == 1:
+        first = first_half(len(queries[0]))
+        search["halved"] = True
+        search["query_lengths"] = first, len(queries[0]) - first
+        search["queries"][1] = 0 if codes[0] is None else codes[0].ctypes.data + first
+        search["tables"][1] = tables[0].ctypes.data + 4 * first * (codes[0] is None)
     search["patience"] = run.patience
     cutoffs = [exact(np.stack(each, axis=1).astype(np.uint32)) for each in run.cutoffs]
     for k, each in enumerate(cutoffs if kernel.is_bound else ()):
@@ -272,7 +278,7 @@ def launch(kernel, tile, queries, pieces, scheme, scores, run, listed=None):
         search,
         ctas=run.ctas,
         threads=threads,
-        shared_bytes=kernel.shared_bytes(tile, max(map(len, queries))),
+        shared_bytes=kernel.shared_bytes(tile, int(search["query_lengths"].max())),
         seed=run.seed,
     )
     return [listed[:n].copy() for listed, n in zip(rescue, arrays["rescue_count"], strict=False)]

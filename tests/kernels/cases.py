@@ -119,7 +119,7 @@ def check_random(kernel, tile, count, seed, execute=Run.library):
     rng = np.random.default_rng(seed)
     scheme = scheme_of(rng, kernel)
     queries = [sequence_of(rng, query_length(rng, tile)) for _ in range(kernel.queries)]
-    if len(queries) == 2 and rng.random() < 0.1:
+    if len(queries) == 2 and rng.random() < (0.5 if kernel.is_bound else 0.1):
         queries.pop()
     targets = []
     for length in target_lengths(rng, -(-count // len(queries))):
@@ -144,7 +144,8 @@ def check_random(kernel, tile, count, seed, execute=Run.library):
             for k, query in enumerate(queries)
         ]
     if kernel.is_bound:
-        cutoffs = tuple(cutoffs_of(rng, query, targets, scheme) for query in queries)
+        halved = len(queries) == 1
+        cutoffs = tuple(cutoffs_of(rng, each, targets, scheme, halved=halved) for each in queries)
         patience = int(rng.choice([0, 5, EVERY]))
         run = dataclasses.replace(run, cutoffs=cutoffs, patience=patience)
         rescued = check_bounds(kernel, tile, queries, targets, scheme, run)
@@ -168,10 +169,10 @@ def cutoff_of(rng, kernel, queries, targets, scheme):
     }
 
 
-def cutoffs_of(rng, query, targets, scheme):
+def cutoffs_of(rng, query, targets, scheme, *, halved):
     """Return lengths and cutoffs near the bounds of some targets, for short and long ones."""
     lengths = np.sort(rng.choice([1, 3, 8, 20, 50, 90, 300], rng.integers(1, 6), replace=False))
-    bounds = oracle.bounds(query, targets, scheme)
+    bounds = oracle.bounds(query, targets, scheme, halved=halved)
     near = rng.choice(bounds, len(lengths)) + rng.integers(-2, 3, len(lengths))
     return lengths, np.sort(near.clip(scheme.gap_first + 1, 2**31 - 1))
 
@@ -187,7 +188,7 @@ def check_bounds(kernel, tile, queries, targets, scheme, run):
     lowest = kernel.numbers.lowest + scheme.gap_first
     total = 0
     for query, left, (lengths, scores) in zip(queries, found, run.cutoffs, strict=True):
-        bounds = oracle.bounds(query, targets, scheme)
+        bounds = oracle.bounds(query, targets, scheme, halved=len(queries) == 1)
         assert (bounds >= oracle.scores(query, targets, scheme)).all()
         places = np.searchsorted(lengths, [len(target) for target in targets], "right") - 1
         asked = np.minimum(np.array(scores)[places.clip(0)], limit)

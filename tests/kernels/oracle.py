@@ -33,9 +33,13 @@ def _score(query, target, matrix, first, following):
 
 @numba.njit
 def _bound(query, target, matrix, first, following):
-    """Blocks of two residues of each: ``kernels/bound.cuh``, with numbers that are H."""
+    """Blocks of two residues of each: ``kernels/bound.cuh``, with numbers that are H.
+
+    Returns the bound, and that of alignments that go on behind the last column.
+    """
     nothing = np.int64(-(2**60))
     columns = len(query) + len(query) % 2
+    across = np.int64(0)
     below = np.zeros(columns + 1, np.int64)  # the lower cells of the blocks above
     gaps = np.zeros(columns // 2, np.int64)
     best = np.int64(0)
@@ -60,7 +64,23 @@ def _bound(query, target, matrix, first, following):
             below[j + 1], below[j + 2] = max(three, inside), max(four, inside)
             gap = gaps[b] = max(enters - 2 * following, opens, four - first)
             best = max(best, one, two, three, four)
-    return best
+        if columns:
+            across = max(across, right, below[columns])
+    return best, across
+
+
+@numba.njit
+def _whole_bound(query, target, matrix, first, following):
+    return _bound(query, target, matrix, first, following)[0]
+
+
+@numba.njit
+def _halved_bound(query, target, matrix, first, following):
+    """The kernels know no bound of the second half that is less than the price of a gap."""
+    middle = len(query) // 4 * 2
+    one, across = _bound(query[:middle], target, matrix, first, following)
+    other = _bound(query[middle:], target, matrix, first, following)[0]
+    return max(one, other, across + max(other, first))
 
 
 @numba.njit
@@ -80,9 +100,10 @@ def scores(query, targets, scheme):
     return _of_targets(_score, query, targets, scheme)
 
 
-def bounds(query, targets, scheme):
-    """Return upper bounds of the scores: see `scores`."""
-    return _of_targets(_bound, query, targets, scheme)
+def bounds(query, targets, scheme, *, halved=False):
+    """Return upper bounds of the scores: see `scores`; of a query as it is, or in halves."""
+    of_pair = _halved_bound if halved else _whole_bound
+    return _of_targets(of_pair, query, targets, scheme)
 
 
 def _of_targets(of_pair, query, targets, scheme):

@@ -8,6 +8,7 @@ in registers, and the residues of a target pass through it.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -41,6 +42,7 @@ SEARCH = np.dtype(
         ("cutoff", "i4"),
         ("sparse_words", "u4"),
         ("patience", "u4"),
+        ("halved", "u4"),
         ("cutoff_counts", "u4", 2),
         ("cutoffs", "u8", 2),
     ],
@@ -118,6 +120,7 @@ class Kernel:
         of 384. The more threads, the fewer clocks pass in which none of a scheduler's can go on.
     is_bound
         Whether it finds upper bounds of scores, and lists the pieces that may reach their cutoffs.
+        Such a kernel computes one query as two, its halves.
     """
 
     name: str
@@ -195,26 +198,24 @@ class Kernel:
         >>> [KERNELS["q2_s16"].shared_bytes(Tile(16, 28, 512), length) for length in (448, 449)]
         [59604, 116948]
         """
-        packed = self.packed_columns(tile.columns)
-        profile = 4 * CODES * (tile.columns - packed // 2) * tile.lanes
-        state = 20 + 4 * tile.threads + 12 * tile.threads // WARP
+        profile = 4 * CODES * (tile.columns - 4 * (self.targets - 1)) * tile.lanes
+        state = 20 + 4 * (1 + self.is_bound) * tile.threads + 12 * tile.threads // WARP
         return profile * (1 + (query_length > tile.lanes * tile.columns)) + state
 
-    def packed_columns(self, columns: int) -> int:
-        """Return the columns of a lane whose scores lie two in a word, of two targets.
-
-        `PairProfile` in ``kernels/profile.cuh`` tells why.
+    def longest(self, lengths: Sequence[int]) -> int:
+        """Return the residues that the longer of its two queries has: of one, those of a half.
 
         Parameters
         ----------
-        columns
-            Of a lane.
+        lengths
+            Of one query, or of two.
+
+        >>> BOUNDS["bound_s16"].longest([401]), KERNELS["s2_s16"].longest([401])
+        (201, 401)
         """
-        if self.targets == 1:
-            return 0
-        if not self.is_bound or columns < 18:
-            return 8
-        return 16 if columns < 30 else 24
+        if self.is_bound and len(lengths) == 1:
+            return lengths[0] - first_half(lengths[0])
+        return max(lengths)
 
     def border_rows(self, tile: Tile, pieces: int, longest: int) -> int:
         """Return the border rows that a CTA needs for a chunk.
@@ -262,6 +263,15 @@ class Kernel:
         )
 
 
+def first_half(length: int) -> int:
+    """Return the residues of the first half of a query: an even number.
+
+    >>> [first_half(length) for length in (1, 3, 4, 7, 400)]
+    [0, 0, 2, 2, 200]
+    """
+    return length // 4 * 2
+
+
 KERNELS = {
     kernel.name: kernel
     for kernel in (
@@ -288,10 +298,8 @@ KERNELS = {
 BOUNDS = {
     kernel.name: kernel
     for kernel in (
-        Kernel("q2_s16_bound", S16, 2, 1, ((90, ((640, 18), (512, 32))),), is_bound=True),
-        Kernel("s2_s16_bound", S16, 1, 2, ((90, ((512, 24), (384, 32))),), is_bound=True),
-        Kernel("q2_h2_bound", HALF, 2, 1, ((75, ((640, 20), (512, 32))),), is_bound=True),
-        Kernel("s2_h2_bound", HALF, 1, 2, ((75, ((512, 28), (384, 32))),), is_bound=True),
+        Kernel("bound_s16", S16, 2, 1, ((90, ((640, 18), (512, 32))),), is_bound=True),
+        Kernel("bound_h2", HALF, 2, 1, ((75, ((640, 20), (512, 32))),), is_bound=True),
     )
 }
 """The kernels of upper bounds by name."""

@@ -31,6 +31,7 @@ from swdual.backends.cuda.kernels import (
     Kernel,
     Tile,
     choose,
+    first_half,
 )
 from swdual.backends.cuda.memory import CardRegion, OverBudget, Part, Shelf, pad_size
 from swdual.backends.cuda.occupancy import UNCUT, LaunchShape, choose_shape
@@ -66,6 +67,9 @@ Kernels of bounds give up at the same part."""
 
 PATIENCE = 1024
 """Pieces that a kernel of bounds may leave before it looks at the part that it leaves."""
+
+SCORE_BYTES = 4
+"""Of a score in the table of a query."""
 
 KEYS = Program("keys.cu", "keys")
 KEYS_THREADS, MAX_KEYS_CTAS = 256, 1024
@@ -178,7 +182,8 @@ class Launcher:
         usable = (
             kernel
             for kernel in (self._kernels if kernels is None else kernels)
-            if kernel.queries == len(queries) and kernel.holds(largest, *self._gap_costs)
+            if (kernel.is_bound or kernel.queries == len(queries))
+            and kernel.holds(largest, *self._gap_costs)
         )
         return next(usable, None)
 
@@ -194,7 +199,7 @@ class Launcher:
             for query in queries
         ):
             return None
-        tile = self._tile(kernel, max(len(query) for query in queries), lengths)
+        tile = self._tile(kernel, _longest(kernel, queries), lengths)
         side_by_side = self._card.processors * _granule(kernel, tile, tile.threads)
         return kernel if len(lengths) >= BOUND_WAVES * side_by_side else None
 
@@ -229,7 +234,8 @@ class Launcher:
         lengths = self._shelf.lengths(part.stretch.block)[part.first : part.last]
         kernel = self._find_bound(queries, lengths)
         if kernel is not None:
-            self._card.prepare(self.program(kernel, self._tile(kernel, size[1], lengths)))
+            tile = self._tile(kernel, _longest(kernel, queries), lengths)
+            self._card.prepare(self.program(kernel, tile))
             queries = queries[:1]
         kernel = self._find_kernel(queries)
         assert kernel is not None
@@ -278,7 +284,7 @@ class Launcher:
             [query.lay_out_cutoffs() for query in queries] if kernel.is_bound else (),
         )
         limit = kernel.limit(max(self._largest(query) for query in queries))
-        longest_query = max(len(query) for query in queries)
+        longest_query = _longest(kernel, queries)
         lowest = None if all_scores else min(each.lowest for each in cutoffs)
         kernel_cutoff, sparse_words = self._find_cutoff(
             kernel, tile, longest_query, lengths, lowest
@@ -286,9 +292,10 @@ class Launcher:
         search = self._search(slot, queries, work)
         search["residues"] = region.addresses[0]
         search["limit"] = limit
+        if kernel.is_bound:
+            self._set_bounds(slot, queries, search)
         runs = [self._run(kernel, tile, tile.threads, search, work.max_grid, work.rows)]
         if kernel.is_bound:
-            self._list_left(slot, queries, search)
             runs += [
                 self._left(slot, number, query, search, work, lengths)
                 for number, query in enumerate(queries)
@@ -353,7 +360,7 @@ class Launcher:
     ) -> LaunchShape:
         """Return the tile and the windows; where no target is cut, the windows are `UNCUT`."""
         ctas = self._card.processors
-        longest_query = max(len(query) for query in queries)
+        longest_query = _longest(kernel, queries)
         tile = self._tile(kernel, longest_query, lengths)
         groups = ctas * _granule(kernel, tile, tile.threads)
         span = self._span(queries)
@@ -403,7 +410,7 @@ class Launcher:
     ) -> tuple[int, int]:
         """Return the cutoff for a kernel and the most words of its sparse pieces; 0 for none."""
         low = max(self._low_cutoff, SPARSE_LOSS * self._gap_costs[1])
-        if not kernel.numbers.sparse or cutoff is None or cutoff <= low:
+        if kernel.is_bound or not kernel.numbers.sparse or cutoff is None or cutoff <= low:
             return 0, 0
         words = 0
         if query_length > tile.lanes * tile.columns:
@@ -435,7 +442,7 @@ class Launcher:
         all_lengths = self._shelf.lengths(part.stretch.block)
         lengths = all_lengths[part.first : part.last]
         whole = window == UNCUT
-        one_tile = max(len(query) for query in queries) <= tile.lanes * tile.columns
+        one_tile = _longest(kernel, queries) <= tile.lanes * tile.columns
         area = partial(kernel.border_rows, tile, 1)
         most_rows = self._shelf.border_bytes // (BORDER_BYTES * ctas)
 
@@ -471,10 +478,22 @@ class Launcher:
         max_grid = -(-count // drawn) if one_tile else chunk_count
         return PieceTables(*addresses, chunk_count, count, longest, max_grid, rows, tables)
 
-    def _list_left(
+    def _set_bounds(
         self, slot: Slot, queries: Sequence[KernelQuery], search: NDArray[np.void]
     ) -> None:
-        """Tell a kernel of bounds the cutoffs, and where it lists what may reach them."""
+        """Tell a kernel of bounds the cutoffs, and where it lists what may reach them.
+
+        One query becomes two: its halves.
+        """
+        if len(queries) == 1:
+            first = first_half(len(queries[0]))
+            search["halved"] = True
+            search["query_lengths"] = first, len(queries[0]) - first
+            if queries[0].profile is None:
+                search["queries"][1] = search["queries"][0] + first
+                search["tables"][1] = search["tables"][0]
+            else:
+                search["tables"][1] = search["tables"][0] + SCORE_BYTES * first
         search["patience"] = PATIENCE
         search["rescue_count"] = slot.address("left_count")
         for number, query in enumerate(queries):
@@ -538,6 +557,7 @@ class Launcher:
             border = self._shelf.border_bytes
             tile = choose_shape(kernel, tiles, len(query), None, sizes, ctas, border).tile
         again = search.copy()
+        again["halved"] = False
         again["queries"][0] = search["queries"][number]
         again["tables"][0] = search["tables"][number]
         again["scores"][0] = search["scores"][number]
@@ -608,6 +628,11 @@ class Launcher:
         ]
         grid = min(-(-targets // KEYS_THREADS), MAX_KEYS_CTAS)
         self._stream.launch(KEYS, grid, KEYS_THREADS, 0, arguments)
+
+
+def _longest(kernel: Kernel, queries: Sequence[KernelQuery]) -> int:
+    """Return the residues of what a kernel takes for the longer query."""
+    return kernel.longest([len(query) for query in queries])
 
 
 def _granule(kernel: Kernel, tile: Tile, threads: int) -> int:

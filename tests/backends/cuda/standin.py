@@ -210,12 +210,17 @@ class StandIn:
             border[:] = GARBAGE
 
     def sides(self, search):
-        """Return which of the two queries there are."""
-        return np.flatnonzero(search["query_lengths"]).tolist()
+        """Return which of the two queries there are: of one in halves, the first."""
+        return [0] if search["halved"] else np.flatnonzero(search["query_lengths"]).tolist()
 
     def scores_of(self, search, side):
         """Return the scores of each position of a query, and the table that has them."""
         length, table = int(search["query_lengths"][side]), int(search["tables"][side])
+        if search["halved"]:
+            first, length = length, int(search["query_lengths"].sum())
+            letters = bool(search["queries"][0])
+            assert search["queries"][1] == search["queries"][0] + first * letters
+            assert search["tables"][1] == table + 4 * first * (not letters)
         if search["queries"][side]:
             rows = self.view(int(search["queries"][side]), np.uint8, length)
             matrix = self.view(table, np.int32, 1024).reshape(32, 32).T
@@ -243,7 +248,8 @@ class StandIn:
             positions, table = self.scores_of(search, side)
             scheme = Scheme(table, int(search["gap_first"]), int(search["gap_next"]))
             if kernel.is_bound:
-                bounds = oracle.bounds(positions, residues, scheme)
+                halved = bool(search["halved"])
+                bounds = oracle.bounds(positions, residues, scheme, halved=halved)
                 left = bounds >= np.minimum(self.cutoffs_of(search, side, lengths[numbers]), limit)
                 self.note_listed(search, side, numbers[left | (self.rng.random(len(left)) < 0.1)])
                 continue

@@ -58,7 +58,7 @@ def test_a_usable_gpu_is_found(machine):
                 "name": "Fake",
                 "memory": 80 << 30,
                 "compute capability": "9.0",
-                "kernels": ["q2_s16", "s2_s16", "q1_s32", "q2_s16_bound", "s2_s16_bound"],
+                "kernels": ["q2_s16", "s2_s16", "q1_s32", "bound_s16"],
             }
         ],
         "CuPy": "14.2.0",

@@ -847,7 +847,7 @@ def test_few_targets_are_scored_after_bounds():
             (scores,) = expected(database, BLOSUM62, [task])
             found = scorer.best(*task[:4], task.cutoffs, ignore)
             assert tuple(map(np.ndarray.tolist, found)) == best_of(database, task, scores, 80)
-    assert kernels_of(card) == {"q2_s16_bound": 1, "s2_s16": 2, "keys": 2}
+    assert kernels_of(card) == {"bound_s16": 1, "s2_s16": 2, "keys": 2}
     assert 0 < scorer.exact_part < 0.3
 
 
@@ -857,7 +857,7 @@ def test_few_targets_are_scored_after_bounds():
         ("a cutoff that an opened gap hides", 12, {"s2_s16", "keys"}),
         ("few targets for each multiprocessor", 80, {"s2_s16", "keys"}),
         ("a variable of the environment", 80, {"s2_s16", "keys"}),
-        ("", 13, {"s2_s16_bound", "s2_s16", "keys"}),
+        ("", 13, {"bound_s16", "s2_s16", "keys"}),
     ],
 )
 def test_bounds_are_computed_where_they_are_worth_it(monkeypatch, why, cutoff, kernels):
@@ -886,4 +886,4 @@ def test_bounds_that_leave_much_of_a_part_are_not_computed_for_the_next():
             scorer.prefetch(hints)
             find_best(scorer, task, 60)
     assert len(tasks) > 5
-    assert 1 <= kernels_of(card)["s2_s16_bound"] <= 3
+    assert 1 <= kernels_of(card)["bound_s16"] <= 3
