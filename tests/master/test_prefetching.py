@@ -31,6 +31,7 @@ class Ahead:
         self._database = database
         self._score = simd.bind(database, scheme)
         self.told = []
+        self.upcoming = []
         self.asked = []
         self.cutoffs = []
 
@@ -38,7 +39,8 @@ class Ahead:
         return 0, 0
 
     def prefetch(self, upcoming):
-        self.told.append(list(upcoming))
+        self.upcoming = list(upcoming)
+        self.told.append([each._replace(cutoffs=None) for each in upcoming])
 
     def __call__(self, query, block, first, last, progress, profile=None):
         self.asked.append(ScoringTask(query, block, first, last, profile))
@@ -46,6 +48,8 @@ class Ahead:
 
     def best(self, query, block, first, last, cutoffs, progress, profile=None):
         self.cutoffs.append(cutoffs)
+        hint = next(each for each in self.upcoming if each[:4] == (query, block, first, last))
+        assert all(map(np.array_equal, hint.cutoffs, cutoffs))
         scores = self(query, block, first, last, progress, profile)
         targets = self._database.block(block)
         places = np.flatnonzero(scores >= cutoffs.select(targets.lengths[first:last]))
