@@ -39,7 +39,7 @@ same proteins data/queries.fasta data/proteins.fasta
 same nucleotides "$work/data/genes.fasta" "$work/data/nucleotides.fasta"
 
 step 60 kernels 70 "$PYTHON" bench/gpu/kernels.py --keep --residues 60000000 --repeats 2 \
-    --cutoff 75 --kernels q2_s16,s2_s16 --most 3 --lengths 144,375,400,448,567,1000,2005
+    --cutoff 75 --kernels q2_s16,s2_s16,bound_s16 --most 3 --lengths 144,375,400,448,567,1000,2005
 step 30 instructions 70 "$PYTHON" bench/gpu/instructions.py --keep
 
 finish

@@ -19,6 +19,7 @@ from backends.cuda.searches import (
     tasks_of,
 )
 
+from swdual.backend import ScoreCutoffs, ScoringTask
 from swdual.backends import cuda, simd
 from swdual.backends.cuda import launch as _cuda_launch
 from swdual.backends.cuda.kernels import KERNELS
@@ -67,6 +68,28 @@ def test_each_kernel_scores_a_synthetic_database_as_the_cpu(monkeypatch, protein
         monkeypatch.setattr(_cuda_launch, "KERNELS", some)
     profiles = [profile_of(np.random.default_rng(len(query)), query) for query in proteins[1]]
     check(proteins[0], BLOSUM62, [*proteins[1], *profiles])
+
+
+@pytest.mark.parametrize("patience", [0, 1 << 30])
+def test_what_bounds_leave_scores_as_on_the_cpu(monkeypatch, proteins, patience):
+    """Of queries in pairs and in halves, letters and profiles; given up at once, or never."""
+    monkeypatch.setattr(_cuda_launch, "BOUND_WAVES", 0)
+    monkeypatch.setattr(_cuda_launch, "PATIENCE", patience)
+    database, queries = proteins
+    profiles = [profile_of(np.random.default_rng(len(query)), query) for query in queries[:5]]
+    tasks = [ScoringTask(*each) for each in tasks_of(database, [*queries, *profiles])]
+    cpu = simd.bind(database, BLOSUM62)
+    cutoffs = ScoreCutoffs(np.array([50, 300]), np.array([45, 60]))
+    hints = [task._replace(cutoffs=cutoffs) for task in tasks]
+    for ahead in (True, False):
+        scorer = cuda.bind(database, BLOSUM62)
+        for number, task in enumerate(tasks):
+            if ahead:
+                scorer.prefetch(hints[number:])
+            asked = *task[:4], cutoffs, ignore, task.profile
+            expected, found = cpu.best(*asked), scorer.best(*asked)
+            assert all(map(np.array_equal, expected, found))
+        assert 0 < scorer.exact_part < 1
 
 
 @pytest.mark.parametrize("seed", range(8))
