@@ -13,6 +13,7 @@ from support.genes import random_genes, random_proteins
 from kernels import emulator
 from swdual.backends import cuda
 from swdual.backends.cuda import CudaScorer
+from swdual.backends.cuda import launch as _cuda_launch
 from swdual.backends.cuda.memory import Shelf
 from swdual.database import build
 from swdual.master import calibration_cache, setup, worker
@@ -59,6 +60,26 @@ def test_proteins_are_found_on_gpus_as_on_the_cpu(run, cards, files, options):
         assert outcome.code == 0, outcome.err
         assert outcome.out == expected.out
     assert all(card.launches for card in cards)
+
+
+@pytest.mark.case(number=20)
+@pytest.mark.parametrize("options", [(), ("--comp-based-stats", "0", "-e", "1e-3"), ("-k", "2")])
+def test_bounds_on_gpus_change_no_byte(run, monkeypatch, cards, files, options):
+    """However small the database is; what they leave is told."""
+    monkeypatch.setattr(_cuda_launch, "BOUND_WAVES", 0)
+    arguments = ("search", *files, "-f", "7 std", "--threads", "2", *options)
+    expected = run(*arguments, "--device", "cpu")
+    for device in DEVICES:
+        outcome = run(*arguments, "--device", device, "-v", "-v")
+        assert (outcome.code, outcome.out) == (0, expected.out)
+        assert "of the cells were scored exactly" in outcome.err
+    names = {name.partition("<")[0] for card in cards for name, _ in card.launches}
+    assert "bound_s16" in names
+    monkeypatch.setenv("SWDUAL_BOUNDS", "0")
+    for card in cards:
+        card.launches.clear()
+    assert run(*arguments, "--device", "cuda").out == expected.out
+    assert not any(name.startswith("bound") for card in cards for name, _ in card.launches)
 
 
 @pytest.mark.parametrize("task", ["blastx", "tblastn"])
