@@ -559,7 +559,7 @@ def test_the_model_counts_what_the_compiler_makes(model, tmp_path, name):
     A load of two words for each lane is half a one of four.
     """
     kernel = ALL[name]
-    tiles = [tile for tile in kernel.tiles_on(90) if tile.lanes == 16]
+    tiles = [tile for tile in kernel.tiles_on(90) if tile.lanes == 16 and tile.columns >= 12]
     build = nvrtc.build(kernel.file, tuple(kernel.expression(tile, 12, 1) for tile in tiles), 90)
     listings = sass.disassemble(build.cubin, tmp_path)
     for tile in tiles:

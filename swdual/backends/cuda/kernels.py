@@ -68,7 +68,8 @@ FULL_RATE_WARPS = 8
 results about half of the time, and four warps can compute at once."""
 
 LANES = (8, 16, 32)
-COLUMNS = range(16, 33, 2)
+COLUMNS, BOUND_COLUMNS = range(16, 33, 2), range(8, 33, 2)
+"""Query columns of a lane: those of kernels of bounds, too, for halves of short queries."""
 
 
 class Tile(NamedTuple):
@@ -154,7 +155,7 @@ class Kernel:
         choices = [choices for least, choices in self.threads if least <= capability][-1]
         tiles = []
         for lanes in LANES:
-            for columns in COLUMNS:
+            for columns in BOUND_COLUMNS if self.is_bound else COLUMNS:
                 threads = next((threads for threads, most in choices if columns <= most), None)
                 if threads is not None:
                     tiles.append(Tile(lanes, columns, threads))
