@@ -298,7 +298,8 @@ static __device__ __forceinline__ void draw(const Search& search, Chunk& chunk)
 //
 // At the end of the step in which lane l, a multiple of four, has the last rows of PAD, lanes l to
 // l + 3 hand over their best and forget all rows: the last that each of them had was one of PAD,
-// and none has had a row of the pieces that enter.
+// and none has had a row of the pieces that enter. Of bounds, whose lanes are two rows behind one
+// another, these are lanes l and l + 1, l a multiple of two.
 //
 // A lane takes a word to hand two steps before the word's first row. So pieces enter in RAMP runs
 // of one step: before run i lanes 4i - 3 to 4i turn to the words of those that enter, and lanes

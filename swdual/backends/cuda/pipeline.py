@@ -191,6 +191,8 @@ class Pipeline:
             self._land((first.queries[0], first.part))
         done = self.launcher.launch(self._free[-1], queries, part)
         cutoffs = [query.cutoffs for query in queries]
+        if None in cutoffs:  # then all scores are fetched
+            cutoffs = [None] * len(queries)
         self._flights.append(Flight(queries, part, cutoffs, self._free.pop(), done))
 
     def _look_ahead(self, plan: deque[Launch]) -> None:
