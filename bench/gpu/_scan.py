@@ -19,7 +19,7 @@ from _pipes import CAPABILITIES, seconds
 from swdual import Database
 from swdual.backend import ScoreCutoffs, ScoringTask
 from swdual.backends.cuda import CudaScorer
-from swdual.backends.cuda.kernels import KERNELS, choose
+from swdual.backends.cuda.kernels import BOUNDS, choose
 
 STATISTICS = {11: (0.267, 0.041), 10: (0.243, 0.024)}
 """Lambda and K of BLOSUM62 with such costs to open a gap, and 1 to extend it (Altschul and Gish
@@ -41,7 +41,10 @@ class Scanned(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Seconds that no scan can fall below: by operations, if the model holds, and by memory."""
+    """Seconds that no scan can fall below: by operations, if the model holds, and by memory.
+
+    Operations are those of upper bounds alone, as if these left nothing to score.
+    """
 
     operations: float | None
     memory: float
@@ -64,24 +67,19 @@ def limits(
         Whether two queries are computed together, but for the last of an odd number.
     """
     capability = card.capability_number
-    left = sorted(lengths)
-    launches = []
-    while left:
-        two = pairs and len(left) > 1
-        launches.append((KERNELS["q2_s16" if two else "s2_s16"], left.pop()))
-        if two:
-            left.pop()
+    kernel, longest_first = BOUNDS["bound_s16"], sorted(lengths, reverse=True)
+    step = 2 if pairs else 1
+    starts = range(0, len(longest_first), step)
+    launches = [kernel.longest(longest_first[k : k + step]) for k in starts]
     memory = len(launches) * (database.residues + 4 * len(database)) / card.memory_rate
     if capability not in CAPABILITIES:
         return Limits(None, memory)
     operations = 0.0
     for block in database.blocks():
         mean = float(block.lengths.mean())
-        for kernel, length in launches:
+        for length in launches:
             tile = choose(kernel, capability, length, mean, card.shared_bytes)
-            operations += seconds(
-                kernel, tile, length, block.lengths, card.processors, hertz, sparse=True
-            )
+            operations += seconds(kernel, tile, length, block.lengths, card.processors, hertz)
     return Limits(operations, memory)
 
 
