@@ -14,7 +14,7 @@ from kernels.test_emulator import PAIRS, blosum62, identity, over
 from swdual.backends.cuda.kernels import BOUNDS
 
 pytestmark = [
-    pytest.mark.sample(5),
+    pytest.mark.exhaustive,
     pytest.mark.nightly("kernels", "swdual/backends/cuda", "tests/kernels"),
 ]
 
@@ -59,6 +59,7 @@ def test_lengths_at_the_edges_of_lanes_columns_and_tiles(kernel, tile, rng):
             cases.check_bounds(kernel, tile, mine, some, blosum62(), run)
 
 
+@pytest.mark.smoke(1)
 @over(SOME)
 @pytest.mark.parametrize("halved", [False, True], ids=["two", "halves"])
 def test_a_bound_is_its_definition_to_the_last_unit(kernel, tile, halved, rng):

@@ -346,7 +346,7 @@ def choose(
     >>> choose(KERNELS["q2_s16"], 90, 448, 350, 232_448)
     Tile(lanes=16, columns=28, threads=512)
     >>> choose(KERNELS["q2_s16"], 90, 2000, 350, 232_448, share=4)
-    Tile(lanes=32, columns=32, threads=512)
+    Tile(lanes=32, columns=22, threads=512)
     >>> choose(KERNELS["q1_s32"], 90, 448, 350, 232_448, alone=True)
     Tile(lanes=32, columns=16, threads=512)
     """

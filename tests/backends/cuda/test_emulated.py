@@ -76,6 +76,7 @@ def test_candidates_are_gathered_on_the_card(capability):
             assert find_best(scorer, task, cutoff) == best_of(database, task, scores, cutoff)
 
 
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("capability", CAPABILITIES)
 @pytest.mark.parametrize("seed", range(2))
 def test_what_bounds_leave_is_scored_on_the_card(monkeypatch, capability, seed):

@@ -62,7 +62,7 @@ def test_proteins_are_found_on_gpus_as_on_the_cpu(run, cards, files, options):
     assert all(card.launches for card in cards)
 
 
-@pytest.mark.case(number=20)
+@pytest.mark.sample(1)
 @pytest.mark.parametrize("options", [(), ("--comp-based-stats", "0", "-e", "1e-3"), ("-k", "2")])
 def test_bounds_on_gpus_change_no_byte(run, monkeypatch, cards, files, options):
     """However small the database is; what they leave is told."""
