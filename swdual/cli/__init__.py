@@ -148,12 +148,18 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     lost = _close_messages()
     if lost is not None:
         code = _print_error(str(lost), code or lost.exit_code, lost)
+    is_closed = code == 141
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
-    except OSError:
-        code = code or 141
-    if code == 141:
+    except BrokenPipeError:
+        code, is_closed = code or 141, True
+    except OSError as error:
+        # What was printed before an error may be in the buffer still.
+        cause = f"standard output: {error.strerror}"
+        code = code or _print_error(cause, OutputError.exit_code, error)
+        is_closed = True
+    if is_closed:  # or the interpreter would try again, and fail, at its end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     gc.freeze()  # without this, a last search for cycles takes a tenth of a second
     # With arguments, this is a function of a process that goes on.
