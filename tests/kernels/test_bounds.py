@@ -10,7 +10,7 @@ import pytest
 
 from kernels import batch, bulk, cases, oracle
 from kernels.batch import EVERY, Run, library_of_costs
-from kernels.test_emulator import PAIRS, blosum62, identity, over
+from kernels.schemes import PAIRS, blosum62, identity, over
 from swdual.backends.cuda.kernels import BOUNDS
 
 pytestmark = [

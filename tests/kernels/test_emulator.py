@@ -6,7 +6,6 @@ does the same by hand, with any seed.
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,16 +15,15 @@ import pytest
 from oracles.smith_waterman import local_score_gotoh
 
 from kernels import bulk, cases, emulator, oracle
-from kernels.batch import NEVER, PAD, RESCUE, Run, Scheme, library_of_costs
+from kernels.batch import NEVER, PAD, RESCUE, Run, library_of_costs
+from kernels.schemes import PAIRS, blosum62, identity, over, scheme_of
 from swdual.backends.cuda.kernels import KERNELS
-from swdual.sequences import matrices
 
 pytestmark = [
     pytest.mark.sample(5),
     pytest.mark.nightly("kernels", "swdual/backends/cuda", "tests/kernels"),
 ]
 
-PAIRS = int(os.environ.get("SWDUAL_KERNEL_PAIRS", "240"))
 TESTS = Path(__file__).parents[1]
 ALL = [
     (kernel, tile)
@@ -42,34 +40,10 @@ SOME = [
 LIMITED = [(kernel, tile) for kernel, tile in SOME if kernel is not RESCUE]
 
 
-def over(configurations):
-    """Run a test for each kernel and tile of a list."""
-    names = [kernel.expression(tile) for kernel, tile in configurations]
-    return pytest.mark.parametrize(("kernel", "tile"), configurations, ids=names)
-
-
 @pytest.fixture
 def rng(request):
     """Numbers that are the same in every run of a test, and others in another test."""
     return np.random.default_rng(list(request.node.name.encode()))
-
-
-def scheme_of(scores, gap_first, gap_next):
-    """Return a scheme of some scores, in which PAD aligns with nothing."""
-    matrix = np.array(scores, np.int32)
-    matrix[PAD] = matrix[:, PAD] = NEVER
-    return Scheme(matrix, gap_first, gap_next)
-
-
-def identity(match, mismatch, gap_first, gap_next):
-    return scheme_of(np.where(np.eye(32), match, mismatch), gap_first, gap_next)
-
-
-def blosum62():
-    scores = matrices.load("BLOSUM62").scores
-    matrix = np.full((32, 32), -4)
-    matrix[: len(scores), : len(scores)] = scores
-    return scheme_of(matrix, 12, 1)
 
 
 def queries_of(kernel, *sequences):
