@@ -129,3 +129,10 @@ class OutputError(SwdualError, OSError):
     """A result that cannot be written."""
 
     exit_code = 6
+
+
+class ReaderLeft(BaseException):
+    """Raised anywhere in the main thread when the reader of the output has left.
+
+    It is no `OSError`: an import takes that for a missing file, and goes on.
+    """

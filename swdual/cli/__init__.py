@@ -25,7 +25,7 @@ from typing import Any, NoReturn
 import click
 
 from swdual.cli._options import EXIT_CODES, Command, OutputPath, named_inputs, named_words, option
-from swdual.errors import OutputError, SwdualError
+from swdual.errors import OutputError, ReaderLeft, SwdualError
 from swdual.text.messages import nearest, sanitize
 from swdual.text.messages import pluralize as pluralize
 from swdual.text.url import redact_name
@@ -208,7 +208,7 @@ def _run(arguments: list[str]) -> int:
     except Terminated as stop:
         _ignore_signals()
         return _print_error("terminated", 143, stop)
-    except BrokenPipeError:
+    except (BrokenPipeError, ReaderLeft):
         return 141
     except SwdualError as error:
         return _print_error(str(error), error.exit_code, error)
@@ -255,8 +255,8 @@ def _print_error(message: str, code: int, error: BaseException) -> int:
 
 
 def _ignore_signals() -> None:
-    """Ignore SIGINT and SIGTERM: the command has ended, and its exit code must stay."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    """Ignore signals that end a command: it has ended, and its exit code must stay."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE):
         signal.signal(number, signal.SIG_IGN)
 
 
@@ -270,7 +270,11 @@ def _on_unraisable(lost: sys.UnraisableHookArgs) -> None:
     Other exceptions of destructors are reported as ever. The signal waits until the destructor has
     returned. If it meets another one, this is called again.
     """
-    numbers = {KeyboardInterrupt: signal.SIGINT, Terminated: signal.SIGTERM}
+    numbers: dict[type[BaseException], signal.Signals] = {
+        KeyboardInterrupt: signal.SIGINT,
+        Terminated: signal.SIGTERM,
+        ReaderLeft: signal.SIGPIPE,
+    }
     number = numbers.get(lost.exc_type)
     if number is None:
         sys.__unraisablehook__(lost)

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any, NoReturn, Protocol, cast
 
-from swdual.errors import OutputError
+from swdual.errors import OutputError, ReaderLeft
 from swdual.io.file_kind import HEAD_BYTES, FileKind
 from swdual.text.url import is_url
 
@@ -49,16 +49,28 @@ class Text(Protocol):
 
 
 class Output:
-    """A binary stream whose errors name the file."""
+    """A binary stream whose errors name the file.
 
-    def __init__(self, stream: IO[bytes], name: str) -> None:
+    Parameters
+    ----------
+    stream, name
+        The stream, and the file's name.
+    is_awaited
+        Whether somebody may wait for each result: it is passed on at once.
+    """
+
+    def __init__(self, stream: IO[bytes], name: str, *, is_awaited: bool = False) -> None:
         self._stream = stream
         self._name = name
+        self._is_awaited = is_awaited
 
     def write(self, data: bytes | memoryview, /) -> int:
         """Write some bytes."""
         with name_errors(self._name):
-            return self._stream.write(data)
+            written = self._stream.write(data)
+            if self._is_awaited:
+                self._stream.flush()
+            return written
 
     def discard(self) -> None:
         """Discard everything that is written from now on."""
@@ -141,7 +153,7 @@ def replace_file(
         if sys.stdout is None:
             raise OutputError("is closed", file=name)
         with _end_without_reader(sys.stdout.buffer):
-            yield Output(sys.stdout.buffer, name)
+            yield Output(sys.stdout.buffer, name, is_awaited=not _is_regular(sys.stdout.buffer))
         with name_errors(name):
             sys.stdout.buffer.flush()
         return
@@ -155,7 +167,7 @@ def replace_file(
         try:
             with (
                 _end_without_reader(device),
-                _compress(Output(device, name), compression, name) as output,
+                _compress(Output(device, name, is_awaited=True), compression, name) as output,
             ):
                 yield output
         finally:
@@ -171,12 +183,20 @@ def replace_file(
         logger.debug("output: %s is written", name)
 
 
+def _is_regular(stream: IO[bytes]) -> bool:
+    """Return whether a stream is a file of the disk, or none of the system's."""
+    try:
+        return stat.S_ISREG(os.fstat(stream.fileno()).st_mode)
+    except (OSError, ValueError):
+        return True
+
+
 @contextmanager
 def _end_without_reader(stream: IO[bytes]) -> Iterator[None]:
     """End a block by BrokenPipeError when nobody is left to read the pipe that it writes to.
 
     Writing would tell so, too, but results may be minutes apart. A thread waits for the end of the
-    pipe and sends SIGPIPE to the main thread, which a handler turns into the error. Nothing is done
+    pipe and sends SIGPIPE to the main thread, where a handler raises `ReaderLeft`. Nothing is done
     in other threads, or if the process handles SIGPIPE by itself: Python ignores it.
     """
     main = threading.main_thread()
@@ -199,19 +219,22 @@ def _end_without_reader(stream: IO[bytes]) -> Iterator[None]:
             signal.pthread_kill(main.ident, signal.SIGPIPE)
 
     thread = threading.Thread(target=watch, name="reader of the output", daemon=True)
-    signal.signal(signal.SIGPIPE, _raise_broken_pipe)
+    signal.signal(signal.SIGPIPE, _raise_reader_left)
     thread.start()
     try:
         yield
+    except ReaderLeft:
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)) from None
     finally:
+        # First of all: a second signal would raise an error here, and the handler would stay.
+        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
         os.close(end)  # an end of its own for the thread
         thread.join()
         os.close(ended)
-        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
 
 
-def _raise_broken_pipe(number: int, frame: FrameType | None) -> NoReturn:
-    raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+def _raise_reader_left(number: int, frame: FrameType | None) -> NoReturn:
+    raise ReaderLeft
 
 
 @contextmanager

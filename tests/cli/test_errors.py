@@ -287,7 +287,7 @@ def test_a_log_that_cannot_be_written_is_an_output_error(refuses, command):
 def test_a_full_disk_behind_standard_output_is_an_output_error(spawn, arguments):
     """Exit code 6 and one line, no traceback."""
     with open("/dev/full", "wb") as full:
-        outcome = spawn(*arguments, stdout=full)
+        outcome = spawn(*arguments, stdout=full, env={"PYTHONUNBUFFERED": ""})
     assert outcome.code == 6
     (line,) = outcome.err.splitlines()
     assert line.startswith("swdual: error: standard output: ")
@@ -317,7 +317,10 @@ def test_a_reader_that_leaves_ends_the_search_quietly(here, format_):
     (here / "many.fa").write_text("".join(f">t{k}\nMKVLAWGG\n" for k in range(20_000)))
     options = ["-k0", "--stats", "none", "-f", format_]
     command = [sys.executable, "-m", "swdual", "search", "q.fa", "many.fa", *options]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    buffered = {**os.environ, "PYTHONUNBUFFERED": ""}  # as in a user's shell
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=buffered
+    ) as process:
         assert process.stdout.readline()
         process.stdout.close()
         err = process.stderr.read()
@@ -343,7 +346,10 @@ def test_a_reader_that_leaves_ends_a_search_that_writes_nothing(here):
     )
     command = [sys.executable, "-c", code, "search", "q.fa", "t.fa", "-p2", "--trace", "t.json"]
     before = sorted(os.listdir(here))
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    buffered = {**os.environ, "PYTHONUNBUFFERED": ""}
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=buffered
+    ) as process:
         assert process.stdout.readline()
         process.stdout.close()
         process.stderr.read()
