@@ -167,12 +167,12 @@ class Launcher:
 
     def _sum(self, query: KernelQuery) -> int:
         """Return the sum of the best score of each residue of a query."""
-        if query.bound is None:
+        if query.most is None:
             if query.profile is None:
-                query.bound = int(self._best[np.frombuffer(query.codes, np.uint8)].sum())
+                query.most = int(self._best[np.frombuffer(query.codes, np.uint8)].sum())
             else:
-                query.bound = int(query.best.sum())
-        return query.bound
+                query.most = int(query.best.sum())
+        return query.most
 
     def _find_kernel(
         self, queries: Sequence[KernelQuery], kernels: Sequence[Kernel] | None = None
@@ -297,11 +297,11 @@ class Launcher:
         runs = [self._run(kernel, tile, tile.threads, search, work.max_grid, work.rows)]
         if kernel.is_bound:
             runs += [
-                self._left(slot, number, query, search, work, lengths)
+                self._again(slot, number, query, search, work, lengths, "left")
                 for number, query in enumerate(queries)
             ]
         runs += [
-            self._rescue(slot, number, query, search, work, lengths)
+            self._again(slot, number, query, search, work, lengths, "rescue")
             for number, query in enumerate(queries)
             if sparse_words or self.max_score(query, int(lengths[0])) >= limit
         ]
@@ -502,34 +502,6 @@ class Launcher:
             search["cutoffs"][number] = slot.address("cutoffs", number)
             search["cutoff_counts"][number] = len(query.cutoffs.lengths)
 
-    def _left(
-        self,
-        slot: Slot,
-        number: int,
-        query: KernelQuery,
-        search: NDArray[np.void],
-        work: PieceTables,
-        lengths: NDArray[np.uint32],
-    ) -> KernelRun:
-        """Return the run over the pieces of a query that bounds have left."""
-        kernel = self._find_kernel([query])
-        assert kernel is not None
-        tile = self._tile(kernel, len(query), lengths)
-        return self._again(slot, number, query, search, work, lengths, kernel, tile, "left")
-
-    def _rescue(
-        self,
-        slot: Slot,
-        number: int,
-        query: KernelQuery,
-        search: NDArray[np.void],
-        work: PieceTables,
-        lengths: NDArray[np.uint32],
-    ) -> KernelRun:
-        """Return the run over the pieces of a query that did not fit 16 bits, or may be wanted."""
-        kernel, tile = self._widest, self._rescue_tile(len(query), lengths)
-        return self._again(slot, number, query, search, work, lengths, kernel, tile, "rescue")
-
     def _again(
         self,
         slot: Slot,
@@ -538,15 +510,22 @@ class Launcher:
         search: NDArray[np.void],
         work: PieceTables,
         lengths: NDArray[np.uint32],
-        kernel: Kernel,
-        tile: Tile,
         listed: str,
     ) -> KernelRun:
-        """Return the run over the pieces of a query in a list: "left" or "rescue".
+        """Return the run over the pieces of a query in a list.
+
+        "left" has those that bounds have left, "rescue" those that did not fit 16 bits, or may be
+        wanted.
 
         In several tiles, CTAs are small where pieces are few or borders large, so that many CTAs
         have work.
         """
+        if listed == "left":
+            found = self._find_kernel([query])
+            assert found is not None
+            kernel, tile = found, self._tile(found, len(query), lengths)
+        else:
+            kernel, tile = self._widest, self._rescue_tile(len(query), lengths)
         ctas = self._card.processors
         several = len(query) > MAX_TILE_COLUMNS
         if several and work.pieces < ctas * _granule(kernel, tile, tile.threads):

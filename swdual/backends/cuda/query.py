@@ -17,7 +17,7 @@ PAD_SCORE = -(2**30)
 class KernelQuery:
     """A query. Two are equal if their letters are, and their profile is the same array.
 
-    Its `cutoffs` are the lowest scores that are wanted, if not all are. Its `bound` and `left` are
+    Its `cutoffs` are the lowest scores that are wanted, if not all are. Its `most` and `left` are
     for `Launcher`, which keeps there what it has found out: how much it can score under the scheme,
     and the part of some targets that its upper bounds have left.
 
@@ -33,7 +33,7 @@ class KernelQuery:
         self.codes = codes
         self.profile = profile
         self.cutoffs: ScoreCutoffs | None = None
-        self.bound: int | None = None
+        self.most: int | None = None
         self.left = 0.0
         self._hash = hash((codes, id(profile)))
 
