@@ -115,6 +115,11 @@ class Pieces:
     lengths: np.ndarray
     targets: np.ndarray
 
+    def windows(self):
+        """Return the codes of each piece."""
+        places = zip(self.starts * ALIGNMENT, self.lengths, strict=True)
+        return [self.residues[start : start + length].tobytes() for start, length in places]
+
 
 @dataclass(frozen=True)
 class Run:

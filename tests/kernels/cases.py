@@ -180,19 +180,23 @@ def cutoffs_of(rng, query, targets, scheme, *, halved):
 def check_bounds(kernel, tile, queries, targets, scheme, run):
     """Fail unless exactly those targets are left whose bounds reach their cutoffs or the limit.
 
-    More may be left if bounds may be given up, or where numbers are cut or windows go on behind
-    their ends. Returns how many are left.
+    Windows of a target have bounds of their own, which may be below that of the whole target: an
+    alignment of that bound may be longer than any that has a score. More may be left if bounds may
+    be given up, or where numbers are cut or windows go on behind their ends. Returns how many are
+    left.
     """
     found = batch.left_by_bounds(kernel, tile, queries, targets, scheme, run)
+    pieces = batch.cut(targets, run.window, run.overlap)
+    windows = pieces.windows()
     limit = kernel.limit(largest_of(queries, scheme))
     lowest = kernel.numbers.lowest + scheme.gap_first
     total = 0
-    for query, left, (lengths, scores) in zip(queries, found, run.cutoffs, strict=True):
-        bounds = oracle.bounds(query, targets, scheme, halved=len(queries) == 1)
-        assert (bounds >= oracle.scores(query, targets, scheme)).all()
-        places = np.searchsorted(lengths, [len(target) for target in targets], "right") - 1
-        asked = np.minimum(np.array(scores)[places.clip(0)], limit)
-        must = set(np.flatnonzero((bounds >= asked) & ([len(each) > 0 for each in targets])))
+    for query, left, cutoffs in zip(queries, found, run.cutoffs, strict=True):
+        bounds = oracle.bounds(query, windows, scheme, halved=len(queries) == 1)
+        must = {*pieces.targets[bounds >= asked_of(windows, cutoffs, limit)].tolist()}
+        scores = oracle.scores(query, targets, scheme)
+        reach = (scores >= asked_of(targets, cutoffs, limit)) & [len(each) > 0 for each in targets]
+        assert {*np.flatnonzero(reach).tolist()} <= must
         assert must <= set(left), (kernel.expression(tile), spell(query), scheme, run)
         table = batch.table_of(query, scheme)
         fits = table[table > NEVER].min(initial=0) >= lowest
@@ -201,6 +205,13 @@ def check_bounds(kernel, tile, queries, targets, scheme, run):
         assert run.window or len(set(left)) == len(left)
         total += len(left)
     return total
+
+
+def asked_of(sequences, cutoffs, limit):
+    """Return the score from which on each sequence is left: the cutoff of its length, or less."""
+    lengths, scores = cutoffs
+    places = np.searchsorted(lengths, [len(each) for each in sequences], "right") - 1
+    return np.minimum(np.array(scores)[places.clip(0)], limit)
 
 
 def compute_window(rng, queries, targets, scheme):
