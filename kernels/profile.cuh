@@ -22,7 +22,8 @@ static __device__ __forceinline__ int score_of(
     if (column >= length)
         return Number::LOWEST + search.gap_first;
     const unsigned char* const letters = search.queries[query];
-    const unsigned int positions = search.halved ? length + search.query_lengths[!query] : length;
+    const unsigned int positions =
+        IS_BOUND && search.halved ? length + search.query_lengths[!query] : length;
     const unsigned int place =
         letters ? code * CODES + letters[column] : code * positions + column;
     const int score = search.tables[query][place];
