@@ -149,7 +149,7 @@ BROKEN = {
         "misaligned access to shared memory",
     ),
     "a border is written behind its end": (
-        ("area[4 * steps + 1 + lane]", "area[4 * steps + 1 + lane * 99]"),
+        ("FIRST_WRITTEN + lane]", "FIRST_WRITTEN + lane * 99]"),
         (emulator.LaunchError, AssertionError),
         "out-of-bounds|uninitialized|are wrong",
     ),
