@@ -15,7 +15,7 @@ from swdual.version import __version__
 
 if TYPE_CHECKING:
     from swdual.alignment.alignment import Alignment
-    from swdual.api import allpairs, audit, find_clusters, iter_search, iterate, search
+    from swdual.api import allpairs, audit, find_clusters, iter_search, iterate, msa, search
     from swdual.backend import Device
     from swdual.database.database import Database
     from swdual.database.makedb import makedb
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from swdual.hits.hit import Hit
     from swdual.hits.query_result import QueryResult
     from swdual.master.pair import align, align_pairs
+    from swdual.multiple_alignment.multiple_alignment import Complex, MultipleAlignment
     from swdual.planning.planner import Plan
     from swdual.prediction.preview import plan
     from swdual.profiles.profile import Profile, read_profile
@@ -51,10 +52,11 @@ _HOMES = {
     "swdual.backend": ("Device",),
     "swdual.master.pair": ("align", "align_pairs"),
     "swdual.prediction.preview": ("plan",),
+    "swdual.multiple_alignment.multiple_alignment": ("Complex", "MultipleAlignment"),
     "swdual.planning.planner": ("Plan",),
     "swdual.profiles.profile": ("Profile", "read_profile"),
     "swdual.results.search_results": ("SearchResults",),
-    "swdual.api": ("allpairs", "audit", "find_clusters", "iter_search", "iterate", "search"),
+    "swdual.api": ("allpairs", "audit", "find_clusters", "iter_search", "iterate", "msa", "search"),
     "swdual.sequences.matrices": ("SubstitutionMatrix",),
     "swdual.sequences.scoring": ("ScoringScheme",),
 }
@@ -63,6 +65,7 @@ _HOMES = {
 __all__ = [
     "Alignment",
     "ClusterError",
+    "Complex",
     "Database",
     "DatabaseError",
     "Device",
@@ -73,6 +76,7 @@ __all__ = [
     "InputError",
     "MatrixError",
     "MemoryLimitError",
+    "MultipleAlignment",
     "OutputError",
     "Plan",
     "Profile",
@@ -91,6 +95,7 @@ __all__ = [
     "iter_search",
     "iterate",
     "makedb",
+    "msa",
     "plan",
     "read_profile",
     "search",

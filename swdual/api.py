@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -28,11 +28,20 @@ from swdual.runtime.keywords import (
 if TYPE_CHECKING:
     from swdual.auditing.audit import Audit
     from swdual.clustering.clusters import Clusters
+    from swdual.master.family_search import FamilySearch
     from swdual.master.iteration import IteratedSearch, Round, RoundOptions
+    from swdual.multiple_alignment.multiple_alignment import MultipleAlignment
     from swdual.results.search_results import SearchResults
 
 ITERATIONS = 3
 """Default of `iterations`."""
+
+MSA_INCLUSION = 1e-3
+"""Default of `inclusion` for multiple alignments: that of jackhmmer and of HHblits."""
+
+MAX_ROWS = 10_000
+"""Hits that become rows of a multiple alignment, unless another number is asked for: as many as
+AlphaFold 3 takes of one database."""
 
 AUDIT_EXCLUDED = list_topics(*AUDIT_WITHOUT)
 """Options that the exact search of an audit cannot have: it finds all hits, and no alignments."""
@@ -368,7 +377,11 @@ def iterate(
 
 
 def prepare_iteration(
-    queries: Any, database: Any, rules: RoundOptions, options: SearchOptions
+    queries: Any,
+    database: Any,
+    rules: RoundOptions,
+    options: SearchOptions,
+    after: Checkpoint | None = None,
 ) -> IteratedSearch:
     """Return a search in rounds that is ready to run.
 
@@ -378,6 +391,8 @@ def prepare_iteration(
         As for `prepare_search`.
     rules
         What it is asked for besides.
+    after
+        The checkpoint of the search before, whose journal it shares.
 
     Raises
     ------
@@ -391,7 +406,7 @@ def prepare_iteration(
     opened = apply_taxonomy(rules.open_database(database, options), options)
     options = replace(options, taxonomy=None)
 
-    def prepare(source: Any, number: int, after: Checkpoint | None = None) -> Search:
+    def prepare(source: Any, number: int, after: Checkpoint | None) -> Search:
         aligns = options.align or number != rules.iterations
         chosen = replace(options, align=aligns)
         if number > 1:  # the profiles are of the part
@@ -406,7 +421,118 @@ def prepare_iteration(
         run.prepare()
         return run
 
-    return IteratedSearch(prepare(queries, 1), prepare, rules)
+    return IteratedSearch(prepare(queries, 1, after), prepare, rules)
+
+
+def msa(
+    queries: Any,
+    *databases: Any,
+    iterations: int = ITERATIONS,
+    inclusion: float = MSA_INCLUSION,
+    coverage: float = 0.0,
+    query_identity: float = 0.0,
+    row_identity: int = 100,
+    diff: int = 0,
+    min_residues: int = 0,
+    depth: int = 0,
+    **options: Unpack[SearchKeywords],
+) -> list[MultipleAlignment]:
+    """Return the multiple alignment of each query with its hits in some databases.
+
+    Each database is searched in rounds, as by `iterate`, beginning with the queries. The hits of
+    the last round become rows: those of the first database come first, of each database the best.
+
+    Parameters
+    ----------
+    queries
+        As for `iter_search`.
+    databases
+        One database or several, each as for `iter_search`.
+    iterations, inclusion
+        As for `iterate`.
+    coverage, query_identity, row_identity, diff, min_residues, depth
+        Which rows stay: see `RowFilters`.
+    options
+        Those of `iterate`. By default `evalue` is `inclusion`, and `max_target_seqs` 10,000.
+
+    Raises
+    ------
+    SwdualError
+        As `iterate` documents.
+
+    Examples
+    --------
+    >>> family = {"near": "MRVLAWGGHPERWCDEFMKTAYI", "far": "GGGGGGGGGGGGGGGGGGG"}
+    >>> alignment, = msa({"q": "MKVLAWGGHERWCDEFMKTAYI"}, family, inclusion=0.1)
+    >>> [row.decode() for row in alignment.rows]
+    ['MKVLAWGGHERWCDEFMKTAYI', 'MRVLAWGGHpERWCDEFMKTAYI']
+    """
+    refuse_unknown("msa", options, inspect.signature(msa).parameters)
+    from swdual.master.iteration import RoundOptions
+    from swdual.multiple_alignment.filters import RowFilters
+
+    filters = RowFilters(coverage, query_identity, row_identity, diff, min_residues, depth)
+    rules = RoundOptions(iterations, inclusion, 0)
+    run = prepare_msa(queries, databases, rules, SearchOptions(**options))
+    with run.keep_journal():
+        for _ in run.rounds():
+            pass
+    return [each.filter(filters) for each in run.alignments()]
+
+
+def prepare_msa(
+    queries: Any, databases: Sequence[Any], rules: RoundOptions, options: SearchOptions
+) -> FamilySearch:
+    """Return the searches of multiple alignments, ready to run.
+
+    Parameters
+    ----------
+    queries, databases
+        As for `msa`.
+    rules, options
+        As for `prepare_iteration`.
+
+    Raises
+    ------
+    SwdualError
+        As `iterate` documents.
+    """
+    from swdual.master.family_search import FamilySearch
+
+    if not databases:
+        raise InputError("there is no database; give one or several")
+    options = choose_row_options(rules, options)
+
+    def prepare(place: int, before: IteratedSearch | None) -> IteratedSearch:
+        if before is None:
+            return prepare_iteration(queries, databases[place], rules, options)
+        later = replace(options, query_loc=None)  # the queries are the parts
+        return prepare_iteration(before.queries, databases[place], rules, later, before.checkpoint)
+
+    return FamilySearch(prepare, len(databases))
+
+
+def identify_msa(
+    queries: Any, databases: Sequence[Any], rules: RoundOptions, options: SearchOptions
+) -> Identity:
+    """Return what decides about the rows of multiple alignments: see `identify_search`."""
+    from swdual.master.family_search import name_database
+
+    options = choose_row_options(rules, options)
+    first, *others = (identify_iteration(queries, each, rules, options) for each in databases)
+    return {
+        **first,
+        **{name_database(place): each["database"] for place, each in enumerate(others, start=1)},
+    }
+
+
+def choose_row_options(rules: RoundOptions, options: SearchOptions) -> SearchOptions:
+    """Return the options of a search whose hits become rows."""
+    if options.evalue is None:
+        options = replace(options, evalue=rules.inclusion)
+    if options.max_target_seqs is None and options.top is None:
+        options = replace(options, max_target_seqs=MAX_ROWS)
+    return replace(options, align=True)
 
 
 def prepare_search(queries: Any, database: Any, options: SearchOptions) -> Search:

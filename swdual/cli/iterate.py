@@ -15,9 +15,7 @@ from swdual.cli import logging_options, pluralize
 from swdual.cli._inputs import PROFILE_PHRASES, Inputs, input_options
 from swdual.cli._options import (
     Command,
-    Count,
     OutputPath,
-    Real,
     fill_groups,
     limit_threads,
     named_inputs,
@@ -27,6 +25,7 @@ from swdual.cli._options import (
     search_options,
 )
 from swdual.cli._resume import Resumption
+from swdual.cli._rounds import ROUND_OPTIONS, log_round, round_options
 from swdual.cli._search_options import outfmt_option, read_target_lists, refuse_shared_output
 from swdual.text.messages import duration
 
@@ -44,7 +43,7 @@ WITHOUT = ("translation", "soft masks", "adjust", "output")
 GROUPS = fill_groups(
     {
         "Input": "query db pssm msa master ignore_master *",
-        "Rounds": "iterations inclusion pseudocount query_seed min_block_width",
+        "Rounds": ROUND_OPTIONS,
         "Output": "out outfmt each_round header force",
         "Profiles": "out_pssm out_ascii_pssm save_each_pssm save_pssm_after_last_round",
         "Filters": "*",
@@ -74,48 +73,7 @@ SAVE_LAST = "--save-pssm-after-last-round"
 )
 @click.argument("files", nargs=-1, metavar="[QUERIES DB]", type=click.Path(allow_dash=True))
 @input_options
-@option(
-    "--iterations",
-    blast="-num-iterations",
-    type=Count(min=0),
-    metavar="N",
-    default=3,
-    show_default=True,
-    help="Maximum number of rounds; 0 goes on until all queries have converged.",
-)
-@option(
-    "--inclusion",
-    blast="-inclusion-ethresh",
-    type=Real(min=0, min_open=True),
-    metavar="E",
-    default=0.002,
-    show_default=True,
-    help="Hits with an E-value below E are included in the profile.",
-)
-@option(
-    "--pseudocount",
-    blast="-pseudocount",
-    type=Count(min=0),
-    metavar="N",
-    default=0,
-    show_default=True,
-    help="Pseudocounts of every position of a profile; 0 has them depend on the position.",
-)
-@option(
-    "--query-seed",
-    is_flag=True,
-    help="Fill gaps and unaligned ends of the hits with the residues of the query, as psisearch2 "
-    "does, when a profile is made: alignments then extend less into unrelated regions.",
-)
-@option(
-    "--min-block-width",
-    type=Count(min=0),
-    metavar="N",
-    default=0,
-    show_default=True,
-    help="Weigh the hits of a profile over at least N columns around each position; PSI-BLASTexB "
-    "has 25. 0 leaves blocks as narrow as psiblast has them.",
-)
+@round_options(inclusion=0.002)
 @outfmt_option
 @option(
     "--each-round",
@@ -261,7 +219,7 @@ def command(
                 kept[result.number] = [*earlier, result]
             saved.several = len(kept) > 1
             saved.write(done, is_last=done.number == iterations)
-            _log_round(done)
+            log_round(done)
         results = (result for number in sorted(kept) for result in kept[number])
         chosen.format.write(results, stream, chosen.fields, header=chosen.header)
     last = [results[-1] for results in kept.values()]
@@ -272,25 +230,6 @@ def command(
         pluralize(max((result.round for result in last), default=0), "round", "rounds"),
         duration(time.perf_counter() - started),
     )
-
-
-def _log_round(done: Round) -> None:
-    """Log what a round included, for each query, and signs that its profile drifts."""
-    warnings = done.warnings
-    for place, (result, targets) in enumerate(zip(done.results, done.included, strict=True)):
-        name = result.query.id or f"query {result.number + 1}"
-        logger.info(
-            "round %d, %s: %s, %d included, %d new, %d lost%s",
-            done.number,
-            name,
-            pluralize(len(result), "hit", "hits"),
-            len(targets),
-            len(done.new[place]),
-            len(done.lost[place]),
-            "; converged" if done.converged[place] else "",
-        )
-        if warnings[place]:
-            logger.warning("round %d, %s: %s", done.number, name, warnings[place])
 
 
 class _SavedProfiles:

@@ -274,6 +274,8 @@ class IteratedSearch:
     ) -> None:
         self.identity = first.identity
         self.targets = first.targets
+        self.queries = first.queries
+        self.checkpoint = first.checkpoint
         self._first = first
         self._search = search
         self._rules = rules
@@ -287,7 +289,7 @@ class IteratedSearch:
     def rounds(self) -> Iterator[Round]:
         """Run the searches and yield their rounds."""
         run, rules = self._first, self._rules
-        queries = run.queries
+        queries = self.queries
         numbers = [*range(len(run.queries))]
         before: list[Included] = [{} for _ in numbers]
         copies: list[Included] | None = None
@@ -313,7 +315,8 @@ class IteratedSearch:
             # places in the round that is done, `numbers` their numbers among all queries.
             going = [*profiles]
             number += 1
-            run = self._search([*profiles.values()], number, run.checkpoint)
+            run = self._search([*profiles.values()], number, self.checkpoint)
+            self.checkpoint = run.checkpoint
             numbers = [numbers[place] for place in going]
             before = [done.targets[place] for place in going]
             copies = [done.originals[place] for place in going]

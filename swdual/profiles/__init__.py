@@ -28,8 +28,6 @@
     PSI-BLAST's checkpoint files: PssmWithParameters as ASN.1 text.
 ``ascii_pssm``
     PSI-BLAST's ASCII PSSMs.
-``a3m``
-    Hits as a multiple alignment.
 ``hmmer``
     Match emissions of HMMER3's models.
 ``query``
@@ -42,13 +40,12 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from swdual.profiles.a3m import write_a3m
     from swdual.profiles.profile import Profile, read_profile
 
-_HOMES = {"Profile": "profile", "read_profile": "profile", "write_a3m": "a3m"}
+_HOMES = {"Profile": "profile", "read_profile": "profile"}
 """The module of each public name."""
 
-__all__ = ["Profile", "read_profile", "write_a3m"]
+__all__ = ["Profile", "read_profile"]
 
 
 def __getattr__(name: str) -> object:

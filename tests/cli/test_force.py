@@ -296,9 +296,7 @@ def write_trace(path, **how):
 
 def write_alignment(path, **how):
     """Write the hits of a query."""
-    from swdual.profiles.a3m import write_a3m
-
-    write_a3m(swdual.search("q.fa", "t.fa")[0], path, **how)
+    swdual.MultipleAlignment.from_hits(swdual.search("q.fa", "t.fa")[0]).write(path, **how)
 
 
 def convert_table(path, **how):

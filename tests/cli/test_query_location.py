@@ -12,7 +12,6 @@ from support.genes import COMPLEMENTS, random_genes, random_proteins
 
 import swdual
 from swdual.errors import InputError
-from swdual.profiles.a3m import write_a3m
 
 FIELDS = (
     "qseqid sseqid score bitscore evalue pident length qlen qcovhsp qcovs qseq sseq btop "
@@ -180,7 +179,7 @@ def test_objects_tell_places_of_the_whole_query(tmp_path):
     assert (hsp.query_start, hsp.query_end) == (22, 76)
     assert str(alignment.to_biopython()[1]) == alignment.rows[0]
     assert results.to_pandas().qstart.tolist() == [23]
-    write_a3m(results[0], tmp_path / "x.a3m")
+    swdual.MultipleAlignment.from_hits(results[0]).write(tmp_path / "x.a3m")
     lines = (tmp_path / "x.a3m").read_text().splitlines()
     assert lines[1::2] == [LONGER[22:], f"{PROTEIN[4:]}----"]
 

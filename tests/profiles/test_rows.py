@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import swdual
-from swdual.errors import InputError, OutputError, StatisticsUnavailable
-from swdual.profiles import Profile, write_a3m
+from swdual.errors import InputError, StatisticsUnavailable
+from swdual.profiles import Profile
 from swdual.profiles.rows import place_hits, show_rows
 
 ROOT = Path(__file__).parents[2]
@@ -78,24 +78,3 @@ def test_hits_need_e_values_and_proteins():
     bases = swdual.search("ACGT" * 20, {"same": "ACGT" * 20}, dbtype="nucl")[0]
     with pytest.raises(InputError, match="needs hits of proteins"):
         Profile.from_hits(bases)
-    with pytest.raises(InputError, match="a3m is for hits of proteins"):
-        write_a3m(bases, "unused")
-
-
-def test_hits_are_written_as_a3m(result, tmp_path):
-    """The same rows are read again; a gap of 10 columns, too, counts as not aligned then."""
-    path = tmp_path / "hits.a3m"
-    write_a3m(result, path)
-    text = path.read_text()
-    titles = [line[1:] for line in text.splitlines() if line.startswith(">")]
-    assert titles == [result.query.title, *(hit.title for hit in result)]
-    lines = [line for line in text.splitlines() if not line.startswith(">")]
-    length = len(result.query.codes)
-    for line, hit in zip(lines[1:], result, strict=True):
-        assert "".join(letter for letter in line if not letter.islower()) == expected_row(
-            hit, length
-        )
-        inserted = sum(letter.islower() for letter in line)
-        assert inserted == hit.alignment.rows[0].count("-")
-    with pytest.raises(OutputError, match="exists"):
-        write_a3m(result, path)

@@ -27,7 +27,6 @@ from support.genes import CODONS
 from support.taxa import TWO_SPECIES, write_archive
 
 import swdual
-from swdual.profiles import write_a3m
 from swdual.sequences.genetic_codes import GENETIC_CODES
 
 ROOT = Path(__file__).parents[2]
@@ -115,7 +114,7 @@ def write_samples(folder):
     results = swdual.search({"P02232": two["P02232"]}, database)
     results.write(folder / "blast.tsv", "6")
     result = results[0]
-    write_a3m(result, folder / "family.a3m")
+    swdual.MultipleAlignment.from_hits(result).write(folder / "family.a3m")
     for name in ("family.asn", "q.asn"):
         swdual.Profile.from_hits(result).write(folder / name)
     rows = [two["P02232"], *(two["P02232"][:k] + "A" + two["P02232"][k + 1 :] for k in (7, 40))]

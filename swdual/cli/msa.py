@@ -1,0 +1,352 @@
+"""`swdual msa`: multiple alignments of queries with their hits in databases."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Self, cast
+
+import click
+
+from swdual.cli import logging_options, pluralize
+from swdual.cli._options import (
+    Command,
+    Count,
+    OutputPath,
+    Real,
+    combine,
+    fill_groups,
+    force_option,
+    limit_threads,
+    named_inputs,
+    option,
+    read_mask,
+    search_options,
+)
+from swdual.cli._resume import Resumption
+from swdual.cli._rounds import ROUND_OPTIONS, log_round, round_options
+from swdual.cli._search_options import read_target_lists
+from swdual.io.output import name_errors
+from swdual.text.messages import duration
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from swdual.multiple_alignment.format import AlignmentFormat
+    from swdual.results.file_types import OutputFormat
+    from swdual.sequences.sequence import Sequence as Query
+
+logger = logging.getLogger("swdual")
+
+WITHOUT = ("translation", "soft masks", "adjust", "output", "alignment filters")
+"""Topics of options that multiple alignments do not have."""
+
+GROUPS = fill_groups(
+    {
+        "Input": "query db complex *",
+        "Rounds": ROUND_OPTIONS,
+        "Rows": "coverage query_identity row_identity diff min_residues depth",
+        "Output": "out outfmt force",
+        "Filters": "*",
+        "Scoring": "*",
+        "Speed and memory": "*",
+        "Advanced": "*",
+    },
+    *WITHOUT,
+)
+
+EXAMPLES = """
+swdual msa query.fasta uniref90.db -o query.a3m
+swdual msa queries.fasta uniref90.db mgnify.db -o msas/
+swdual msa chains.fasta uniref90.db --complex -o complex.a3m
+swdual msa job.json uniref90.db -o job_with_msa.json
+"""
+
+DEFAULT = "a3m"
+"""The format of files in a folder, unless another one is named."""
+
+
+row_options = combine(
+    option(
+        "--coverage",
+        blast="-cov",
+        type=Real(min=0, max=100),
+        metavar="PERCENT",
+        default=0,
+        show_default=True,
+        help="Smallest part of the query at which a row has residues.",
+    ),
+    option(
+        "--query-identity",
+        blast="-qid",
+        type=Real(min=0, max=100),
+        metavar="PERCENT",
+        default=0,
+        show_default=True,
+        help="Smallest part of a row's residues that equal the query's.",
+    ),
+    option(
+        "--row-identity",
+        blast="-id",
+        type=Count(min=0, max=100),
+        metavar="PERCENT",
+        default=100,
+        show_default=True,
+        help="Largest identity of two rows, as hhfilter has it.",
+    ),
+    option(
+        "--diff",
+        blast="-diff",
+        type=Count(min=0),
+        metavar="N",
+        default=0,
+        show_default=True,
+        help="Keep the most diverse rows, N around each column, as hhfilter does; 0 keeps all.",
+    ),
+    option(
+        "--min-residues",
+        type=Count(min=0),
+        metavar="N",
+        default=0,
+        show_default=True,
+        help="Smallest number of residues of a row.",
+    ),
+    option(
+        "--depth",
+        type=Count(min=0),
+        metavar="N",
+        default=0,
+        show_default=True,
+        help="Largest number of rows besides the query, the best first; 0 for all.",
+    ),
+)
+"""Which rows stay."""
+
+
+@click.command(
+    "msa",
+    cls=Command,
+    groups=GROUPS,
+    examples=EXAMPLES,
+    short_help="Make multiple alignments of queries and their hits.",
+)
+@click.argument("files", nargs=-1, metavar="QUERIES DB [DB ...]", type=click.Path(allow_dash=True))
+@option(
+    "--complex",
+    "together",
+    is_flag=True,
+    help="The queries are the chains of a complex: rows of one organism are paired.",
+)
+@round_options(inclusion=0.001)
+@row_options
+@option(
+    "-o",
+    "--out",
+    default="-",
+    type=OutputPath(allow_dash=True),
+    metavar="FILE|FOLDER",
+    help="Output file; or a folder with a file for each query. A name that ends in .gz, .bz2, .xz "
+    "or .zst is compressed.  [default: standard output]",
+)
+@option(
+    "-f",
+    "--outfmt",
+    metavar="FORMAT",
+    help="a3m, stockholm, fasta, alphafold3 or boltz.  [default: by the name of the output, "
+    "else a3m]",
+)
+@force_option
+@search_options(*WITHOUT)
+@logging_options
+def command(
+    files: tuple[str, ...],
+    together: bool,
+    iterations: int,
+    inclusion: float,
+    pseudocount: int,
+    query_seed: bool,
+    min_block_width: int,
+    coverage: float,
+    query_identity: float,
+    row_identity: int,
+    diff: int,
+    min_residues: int,
+    depth: int,
+    out: str,
+    outfmt: str | None,
+    force: bool,
+    resume: bool,
+    **options: Any,
+) -> None:
+    """Make a multiple alignment of each query with its hits, for AlphaFold, Boltz and others.
+
+    Each DB is searched in rounds, as 'swdual iterate' does. The hits of the last round become rows
+    of the alignment: those of the first DB come first, in each DB the best ones. Rows that equal an
+    earlier one in all columns of the query are left out.
+
+    QUERIES is a FASTA file, or an input of AlphaFold 3 (JSON): then the output is the same input
+    with the alignments of its proteins, which are paired by organism.
+
+    \b
+    Formats: a3m (.a3m)          insertions in lower case; of complexes as ColabFold has it
+             stockholm (.sto)    as jackhmmer writes it
+             fasta (.afa)        rows of one length
+             alphafold3 (.json)  input of AlphaFold 3, with unpairedMsa
+             boltz (.csv)        a file for each chain
+    """
+    if len(files) < 2:
+        raise click.UsageError("Name a file of queries and one database or several.")
+    if options["cluster"] is None:
+        options["threads"] = limit_threads(options["threads"])
+    query, *databases = files
+
+    from swdual.api import identify_msa, prepare_msa
+    from swdual.cli._inputs import name_input
+    from swdual.io.output import check_target
+    from swdual.master.iteration import RoundOptions
+    from swdual.multiple_alignment.filters import RowFilters
+    from swdual.multiple_alignment.job import Job
+    from swdual.multiple_alignment.multiple_alignment import Complex
+    from swdual.request.options import SearchOptions
+
+    job = Job.read(query) if Job.is_one(query) else None
+    target = _Target.of(out, outfmt or ("alphafold3" if job else None))
+    rules = RoundOptions(iterations, inclusion, pseudocount, query_seed, min_block_width)
+    filters = RowFilters(coverage, query_identity, row_identity, diff, min_residues, depth)
+    options["mask"] = read_mask(options["mask"])
+    read_target_lists(options)
+    resumption = Resumption(target.main, target.shown, resume=resume, force=force)
+    settings = SearchOptions(journal=resumption.journal, resume=resume, **options)
+    if options["cluster"] is not None:
+        from swdual.cluster.connection import silence_dask_logs
+
+        silence_dask_logs()
+    sources = [*map(name_input, databases)]
+    queries = name_input(query) if job is None else job.queries()
+    shown = {**asdict(filters), "complex": "yes" if together or job else "no"}
+    identity = {name.replace("_", "-"): value for name, value in shown.items()}
+    if resumption.is_complete(
+        lambda: {**identify_msa(queries, sources, rules, settings), **identity}
+    ):
+        return
+    replaced = resumption.replaces
+    started = time.perf_counter()
+
+    def keep_record(descriptor: int) -> None:
+        resumption.keep_record(descriptor, {**search.identity, **identity})
+
+    with ExitStack() as journal_kept:
+        target.make_folder()
+        resumption.begin()
+        search = prepare_msa(queries, sources, rules, settings)
+        journal_kept.enter_context(search.keep_journal(resumption.left))
+        groups = target.group(search.queries, together=together or job is not None)
+        for name in groups:
+            check_target(name, target.module.KIND, force=replaced, inputs=named_inputs())
+        for done in search.rounds():
+            log_round(done)
+        found = [each.filter(filters) for each in search.alignments()]
+        for name, places in groups.items():
+            alignments = Complex.of([found[place] for place in places], job)
+            alignments.write(name, target.format, force=replaced, finish=keep_record)
+    for each in found:
+        logger.info("%s: %s", each.id, each.describe())
+    logger.info(
+        "%s after %s",
+        pluralize(len(found), "alignment", "alignments"),
+        duration(time.perf_counter() - started),
+    )
+
+
+@dataclass(frozen=True)
+class _Target:
+    """Where alignments go.
+
+    Parameters
+    ----------
+    out
+        The value of ``--out``.
+    format, module
+        The name and the module of the format.
+    is_folder
+        Whether `out` is a folder, with a file for each query.
+    """
+
+    out: str
+    format: str
+    module: AlignmentFormat
+    is_folder: bool
+
+    @classmethod
+    def of(cls, out: str, outfmt: str | None) -> Self:
+        """Return the target that the options name.
+
+        Raises
+        ------
+        InputError
+            If the format is unknown.
+        """
+        from swdual.io.endings import find_ending
+        from swdual.multiple_alignment.format import choose_format, load_format
+
+        is_folder = out != "-" and (os.path.isdir(out) or out.endswith("/") or not find_ending(out))
+        name = outfmt or (DEFAULT if is_folder else None)
+        format = choose_format(out, name)
+        return cls(out, format, load_format(format), is_folder)
+
+    @property
+    def main(self) -> str:
+        """What the name of the journal is made of."""
+        return os.path.join(self.out, "msa") if self.is_folder else self.out
+
+    @property
+    def shown(self) -> OutputFormat:
+        """How the output is written."""
+        from swdual.results.file_types import OutputFormat
+
+        return OutputFormat(self.format, cast(Any, self.module), (), False)
+
+    def make_folder(self) -> None:
+        """Make the folder, if it is one and not there."""
+        if self.is_folder:
+            with name_errors(self.out):
+                os.makedirs(self.out, exist_ok=True)
+
+    def group(self, queries: Sequence[Query], *, together: bool) -> dict[str, list[int]]:
+        """Return the files, and the numbers of the queries that are in each.
+
+        Parameters
+        ----------
+        queries
+            The queries.
+        together
+            Whether they are the chains of a complex.
+
+        Raises
+        ------
+        click.UsageError
+            If there are several alignments for one file.
+        """
+        if not self.is_folder:
+            if not together and len(queries) > 1:
+                raise click.UsageError(
+                    f"There are {len(queries):,} queries: name a folder with -o, which gets a file "
+                    "for each; or say that they are the chains of a --complex."
+                )
+            return {self.out: [*range(len(queries))]}
+        from swdual.multiple_alignment.format import name_file
+
+        ending = self.module.KIND.endings[0]
+        files: dict[str, list[int]] = {}
+        for number, query in enumerate(queries):
+            name = name_file(query.id) or str(number + 1)
+            path = os.path.join(self.out, name + ending)
+            if together:
+                return {path: [*range(len(queries))]}
+            if path in files:
+                path = os.path.join(self.out, f"{name}.{number + 1}{ending}")
+            files[path] = [number]
+        return files

@@ -1,0 +1,1 @@
+"""Formats of multiple alignments, one per file: see `swdual.multiple_alignment.format`."""

@@ -1,0 +1,293 @@
+"""Multiple alignments: a query and its hits; chains of a complex, paired by organism."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.errors import InputError
+from swdual.hits.query_result import QueryResult
+from swdual.multiple_alignment.filters import RowFilters, count_effective
+from swdual.multiple_alignment.format import ABSENT, write_alignment
+from swdual.multiple_alignment.job import Job
+from swdual.multiple_alignment.organisms import find_organism
+from swdual.multiple_alignment.rows import GAP, make_rows, match_columns
+from swdual.sequences.alphabet import PROTEIN
+from swdual.sequences.sequence import first_word
+from swdual.text.messages import pluralize
+
+MOST_PARALOGS = 600
+"""An organism with more rows than this of one chain is not paired, as in AlphaFold-Multimer."""
+
+
+@dataclass(frozen=True, eq=False)
+class MultipleAlignment:
+    """A query and the rows that are aligned with it, the best first: ``len`` counts all of them.
+
+    Parameters
+    ----------
+    titles
+        The header line of each row; the first is the query's.
+    rows
+        The rows in a3m: upper case in the columns of the query, lower case for insertions, ``-``
+        for gaps.
+    organisms
+        What identifies the organism of each row, or "": see `find_organism`.
+    """
+
+    titles: list[str] = field(repr=False)
+    rows: list[bytes] = field(repr=False)
+    organisms: list[str] = field(repr=False)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        rows = pluralize(len(self), "row", "rows")
+        return f"<MultipleAlignment {self.id!r}: {rows}, {self.columns.shape[1]:,} columns>"
+
+    @property
+    def id(self) -> str:
+        """The identifier of the query."""
+        return first_word(self.titles[0])
+
+    @property
+    def query(self) -> str:
+        """The residues of the query."""
+        return self.rows[0].decode()
+
+    @cached_property
+    def columns(self) -> NDArray[np.uint8]:
+        """(rows, L) the letters in the columns of the query; read-only."""
+        return match_columns(self.rows)
+
+    @cached_property
+    def effective_rows(self) -> float:
+        """The effective number of rows: see `count_effective`."""
+        return count_effective(self.columns)
+
+    def describe(self) -> str:
+        """Return how many rows there are, how diverse, and how much of the query they cover."""
+        rows = self.columns[1:]
+        if not len(rows):
+            return "no rows besides the query"
+        present = rows != GAP
+        counts = np.count_nonzero(present, axis=0)
+        covered = np.count_nonzero(counts) / len(counts)
+        return (
+            f"{pluralize(len(rows), 'row', 'rows')} ({self.effective_rows:,.0f} effective), "
+            f"median depth {np.median(counts):,.0f}, {covered:.0%} of the columns covered"
+        )
+
+    @classmethod
+    def from_hits(cls, *results: QueryResult) -> Self:
+        """Return the query of some results with a row for each alignment of their hits.
+
+        Parameters
+        ----------
+        results
+            The hits of one query in one database or several, in this order.
+
+        Raises
+        ------
+        InputError
+            If the hits are not of proteins, or of several queries.
+        """
+        query = results[0].query
+        titles, rows = [query.title], [PROTEIN.decode(query.unmasked).replace("*", "X").encode()]
+        organisms = [find_organism(query.title)]
+        for result in results:
+            if result.params.comparison.translates:
+                raise InputError("a multiple alignment is of proteins, not of translated ones")
+            if result.params.scheme.matrix.alphabet is not PROTEIN:
+                raise InputError("a multiple alignment is of proteins, not of nucleotides")
+            if result.query.unmasked != query.unmasked:
+                raise InputError(
+                    "the hits are of several queries, but a multiple alignment is of one"
+                )
+            for piece in result.pieces():
+                listed = piece.per_alignment()
+                titles += listed.titles
+                rows += make_rows(len(query), listed.tracebacks, listed.target_codes)
+                known = listed.taxids if listed.targets.has_taxids else [()] * len(listed)
+                organisms += map(find_organism, listed.titles, known)
+        return cls(titles, rows, organisms)
+
+    def filter(self, filters: RowFilters) -> Self:
+        """Return the alignment of the rows that pass."""
+        return self.take(filters.choose(self.columns).tolist())
+
+    def take(self, indices: Iterable[int]) -> Self:
+        """Return the alignment of some rows, in this order; the query's index is 0."""
+        places = list(indices)
+        return replace(
+            self,
+            titles=[self.titles[k] for k in places],
+            rows=[self.rows[k] for k in places],
+            organisms=[self.organisms[k] for k in places],
+        )
+
+    def write(
+        self, path: str | os.PathLike[str], format: str | None = None, *, force: bool = False
+    ) -> None:
+        """Write the alignment to a file.
+
+        Parameters
+        ----------
+        path
+            The file, or "-" for standard output. It appears when it is complete.
+        format
+            "a3m", "fasta", "stockholm", "alphafold3" or "boltz". By default the end of the name
+            tells.
+        force
+            Whether a file that is there is replaced.
+
+        Raises
+        ------
+        InputError
+            If there is no such format.
+        OutputError
+            If the file cannot be written, or is there already.
+        """
+        Complex.of([self]).write(path, format, force=force)
+
+
+@dataclass(frozen=True, eq=False)
+class Complex:
+    """The chains of a complex: one alignment of each sequence, and how often it occurs.
+
+    Parameters
+    ----------
+    chains
+        The alignments, of different queries.
+    names
+        The identifiers of the chains that have each query.
+    job
+        The input of AlphaFold 3 that the chains are of, if any.
+    """
+
+    chains: list[MultipleAlignment]
+    names: list[list[str]]
+    job: Job | None = None
+
+    @classmethod
+    def of(cls, alignments: Sequence[MultipleAlignment], job: Job | None = None) -> Self:
+        """Return a complex of chains, of which equal ones become one.
+
+        Parameters
+        ----------
+        alignments
+            The alignment of each chain.
+        job
+            The input of AlphaFold 3 that they are of, if any: it has the names.
+        """
+        chains: dict[str, MultipleAlignment] = {}
+        names: dict[str, list[str]] = defaultdict(list)
+        for each in alignments:
+            chains.setdefault(each.query, each)
+            names[each.query] += [each.id] if job is None else job.ids_of(each.query)
+        return cls([*chains.values()], [*names.values()], job)
+
+    @cached_property
+    def pairs(self) -> list[tuple[int, ...]]:
+        """The row of each chain in each paired row, or `ABSENT`; that of the queries is left out.
+
+        Of each organism, the best rows of all chains that it has are paired, then the second best,
+        as long as all of these have some. Rows of more chains come first, then those of better
+        ranks. So AlphaFold-Multimer pairs (Evans et al. 2021, doi:10.1101/2021.10.04.463034,
+        section 7.2), but for the rank, which is that of the search here and not the identity.
+        """
+        rows: dict[str, list[list[int]]] = {}
+        for place, chain in enumerate(self.chains):
+            for row, organism in enumerate(chain.organisms[1:], start=1):
+                if organism:
+                    rows.setdefault(organism, [[] for _ in self.chains])[place].append(row)
+        pairs: list[tuple[int, ...]] = []
+        for of_chains in rows.values():
+            present = [of_chain for of_chain in of_chains if of_chain]
+            if len(present) > 1 and max(map(len, present)) <= MOST_PARALOGS:
+                pairs += [
+                    tuple(each[rank] if each else ABSENT for each in of_chains)
+                    for rank in range(min(map(len, present)))
+                ]
+        return sorted(pairs, key=_rank)
+
+    def unpaired(self, chain: int) -> list[int]:
+        """Return the rows of a chain that are in no pair, without the query."""
+        paired = {pair[chain] for pair in self.pairs}
+        return [row for row in range(1, len(self.chains[chain])) if row not in paired]
+
+    def paired_rows(self, chain: int) -> Iterator[tuple[str, bytes]]:
+        """Yield title and row of a chain for each pair; only gaps where it has none."""
+        alignment = self.chains[chain]
+        gaps = b"-" * len(alignment.query)
+        for pair in self.pairs:
+            row = pair[chain]
+            yield ("", gaps) if row == ABSENT else (alignment.titles[row], alignment.rows[row])
+
+    def unpaired_rows(self, chain: int) -> Iterator[tuple[str, bytes]]:
+        """Yield title and row of a chain for each of its rows that is in no pair."""
+        alignment = self.chains[chain]
+        for row in self.unpaired(chain):
+            yield alignment.titles[row], alignment.rows[row]
+
+    def joined_rows(self) -> Iterator[tuple[str, bytes]]:
+        """Yield title and row of all chains, one after the other.
+
+        The queries come first, then the pairs, then the other rows of each chain, with gaps in the
+        other chains::
+
+            >A      B         MKVLAW GGHER
+            >A/9606 B/9606    MRVLAW GGHDR
+            >A/7227           MKILAW -----
+            >B/4932           ------ GAHER
+        """
+        blank = [b"-" * len(chain.query) for chain in self.chains]
+        yield (
+            "\t".join(chain.titles[0] for chain in self.chains),
+            b"".join(chain.rows[0] for chain in self.chains),
+        )
+        for parts in zip(*map(self.paired_rows, range(len(self.chains))), strict=True):
+            yield "\t".join(title for title, _ in parts), b"".join(row for _, row in parts)
+        for place in range(len(self.chains)):
+            for title, row in self.unpaired_rows(place):
+                yield title, b"".join([*blank[:place], row, *blank[place + 1 :]])
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        format: str | None = None,
+        *,
+        force: bool = False,
+        finish: Callable[[int], None] | None = None,
+    ) -> None:
+        """Write the alignment of the complex.
+
+        Parameters
+        ----------
+        path, format, force
+            As for `MultipleAlignment.write`. "boltz" has a file for each chain, whose identifier
+            is in front of the ending.
+        finish
+            As for `swdual.io.output.replace_file`.
+
+        Raises
+        ------
+        InputError, OutputError
+            As `MultipleAlignment.write` documents.
+        """
+        write_alignment(self, path, format, force=force, finish=finish)
+
+
+def _rank(pair: tuple[int, ...]) -> tuple[int, int, tuple[int, ...]]:
+    """Return what pairs are sorted by: the number of chains, then the product of the ranks."""
+    present = [row for row in pair if row != ABSENT]
+    return -len(present), math.prod(present), pair

@@ -1,0 +1,208 @@
+"""`swdual msa`: multiple alignments in files and folders, for one query, several, or a complex."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from Bio import AlignIO
+
+import swdual
+from swdual import Complex
+from swdual.multiple_alignment.filters import RowFilters
+
+QUERIES = """>mine of a family
+MKVLAWGGHERWCDEFMKTAYIAKQR
+>sp|P1|OTHER_HUMAN a name with signs
+PWYHHFDECCKWWRNNPYTEDHKLVMF
+"""
+FAMILY = """>near1 OX=1
+MKVLAWGGHERWCDEFMKTAYIAKQR
+>near2 OX=2
+MKVLSWGGHERWADEFMRTAYIAKNR
+>near3 OX=3
+MRVLAYGGHDRWCEEFMKTSYIVKQR
+>far
+GGGGGGGGGGGGGGGGGGGGGGGGGGG
+>kin1 OX=1
+PWYHHFDECCKWWRNNPYTEDHKLVMY
+>kin2 OX=3
+PWYHHFDQCCKWWRNDPYTEDHKLVMF
+"""
+MORE = """>more1 OX=4
+MKVLAWGGHERWCDEFLKTAYIAKQR
+>more2 OX=1
+MKVLAWGGHERWCDEFMKTAYIAKQK
+"""
+
+
+@pytest.fixture
+def family(here):
+    """One query and two in ``one.fa`` and ``two.fa``, databases in ``f.fa`` and ``more.fa``."""
+    (here / "one.fa").write_text("".join(QUERIES.splitlines(keepends=True)[:2]))
+    (here / "two.fa").write_text(QUERIES)
+    (here / "f.fa").write_text(FAMILY)
+    (here / "more.fa").write_text(MORE)
+    return here
+
+
+def names(text):
+    """Return the identifiers of rows of a3m."""
+    return [line[1:].split()[0] for line in text.splitlines() if line.startswith(">")]
+
+
+def test_one_query_goes_to_standard_output(run, family):
+    """Rows are the hits of the last round, without those that equal an earlier row."""
+    outcome = run("msa", "one.fa", "f.fa")
+    assert outcome.code == 0, outcome.err
+    *_, last = swdual.iterate(family / "one.fa", family / "f.fa", inclusion=1e-3, evalue=1e-3)
+    expected = swdual.MultipleAlignment.from_hits(last.results[0]).filter(RowFilters())
+    assert (
+        names(outcome.out)
+        == ["mine", "near3", "near2"]
+        == [title.split()[0] for title in expected.titles]
+    )
+    assert outcome.out.splitlines()[1::2] == [row.decode() for row in expected.rows]
+    assert "swdual: mine: 2 rows (2 effective), median depth 2" in outcome.err
+    assert "round 2, mine: 3 hits, 3 included, 0 new, 0 lost; converged" in outcome.err
+
+
+def test_databases_follow_each_other(run, family):
+    """Each is searched with the query; equal rows of a later one are left out."""
+    outcome = run("msa", "one.fa", "f.fa", "more.fa")
+    assert names(outcome.out) == ["mine", "near3", "near2", "more1", "more2"]
+    other = run("msa", "one.fa", "more.fa", "f.fa")
+    assert names(other.out) == ["mine", "more1", "more2", "near3", "near2"]
+    (found,) = swdual.msa("one.fa", "f.fa", "more.fa")
+    assert [row.decode() for row in found.rows] == outcome.out.splitlines()[1::2]
+
+
+def test_several_queries_go_to_a_folder(run, family):
+    outcome = run("msa", "two.fa", "f.fa", "-o", "out", "-f", "stockholm")
+    assert outcome.code == 0, outcome.err
+    assert sorted(os.listdir("out")) == ["mine.sto", "sp_P1_OTHER_HUMAN.sto"]
+    records = AlignIO.read("out/sp_P1_OTHER_HUMAN.sto", "stockholm")
+    assert [record.id for record in records] == ["sp|P1|OTHER_HUMAN", "kin1", "kin2"]
+    again = run("msa", "two.fa", "f.fa", "-o", "out", "-f", "stockholm")
+    assert again.code == 6
+    assert "out/mine.sto: exists; use --force" in again.err
+    assert run("msa", "two.fa", "f.fa", "-o", "out/", "-f", "stockholm", "--force").code == 0
+
+
+def test_chains_of_a_complex_are_paired(run, family):
+    """By the organisms of header lines; in all formats."""
+    outcome = run("msa", "two.fa", "f.fa", "--complex", "-o", "x.a3m")
+    assert outcome.code == 0, outcome.err
+    lines = (family / "x.a3m").read_text().splitlines()
+    assert lines[0] == "#26,27\t1,1"
+    paired = [line.split("\t") for line in lines[1::2] if "\t" in line]
+    assert [[name.split()[0].lstrip(">") for name in pair] for pair in paired] == [
+        ["mine", "sp|P1|OTHER_HUMAN"],
+        ["near3", "kin2"],
+    ]
+    alignments = swdual.msa("two.fa", "f.fa")
+    Complex.of(alignments).write("y.a3m")
+    assert (family / "y.a3m").read_bytes() == (family / "x.a3m").read_bytes()
+    assert run("msa", "two.fa", "f.fa", "--complex", "-o", "x.csv").code == 0
+    assert {"x_mine.csv", "x_sp_P1_OTHER_HUMAN.csv"} <= {*os.listdir(".")}
+
+
+def test_an_input_of_alphafold_gets_its_alignments(run, family):
+    sequences = QUERIES.splitlines()[1::2]
+    entities = [
+        {"protein": {"id": ["A", "B"], "sequence": sequences[0]}},
+        {"ligand": {"id": "L", "ccdCodes": ["ATP"]}},
+        {"protein": {"id": "C", "sequence": sequences[1]}},
+    ]
+    job = {"name": "x", "modelSeeds": [1], "sequences": entities, "dialect": "alphafold3"}
+    (family / "job.json").write_text(json.dumps({**job, "version": 3}))
+    outcome = run("msa", "job.json", "f.fa", "-o", "filled.json")
+    assert outcome.code == 0, outcome.err
+    filled = json.loads((family / "filled.json").read_text())
+    assert filled["version"] == 3
+    assert filled["sequences"][1] == entities[1]
+    first, other = (filled["sequences"][k]["protein"] for k in (0, 2))
+    assert (first["id"], first["pairedMsa"]) == (["A", "B"], "")
+    assert names(first["unpairedMsa"]) == ["A", "near3", "near2"]
+    assert names(other["unpairedMsa"]) == ["C", "kin2", "kin1"]
+    refused = run("msa", "job.json", "f.fa", "-o", "job.json", "--force")
+    assert refused.code == 6
+    assert "is also an input" in refused.err
+
+
+def test_rows_are_filtered(run, family):
+    """With hhfilter's names, too."""
+    assert names(run("msa", "one.fa", "f.fa", "--depth", "1").out) == ["mine", "near3"]
+    few = run("msa", "one.fa", "f.fa", "-id", "80")
+    assert names(few.out) == names(run("msa", "one.fa", "f.fa", "--row-identity", "80").out)
+    assert len(names(few.out)) == 2
+    assert names(run("msa", "one.fa", "f.fa", "-qid", "90").out) == ["mine"]
+    assert run("msa", "one.fa", "f.fa", "-cov", "101").code == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["one.fa"], 1, ["Name a file of queries and one database or several."]),
+        (["two.fa", "f.fa"], 1, ["There are 2 queries: name a folder with -o", "--complex"]),
+        (["two.fa", "f.fa", "-o", "x.a3m"], 1, ["There are 2 queries"]),
+        (["one.fa", "f.fa", "-o", "x.pdb"], 1, ["x.pdb: no format", ".a3m", ".sto"]),
+        (["one.fa", "f.fa", "-f", "a2m"], 1, ["a3m"]),
+        (["one.fa", "gone.fa"], 2, ["gone.fa"]),
+        (["one.fa", "f.fa", "--stats", "none"], 1, ["--stats none"]),
+        (["q.fa", "f.fa", "--iterations", "-1"], 1, ["--iterations"]),
+    ],
+)
+def test_mistakes_are_told(refuses, family, arguments, code, words):
+    refuses(code, words, "msa", *arguments)
+
+
+def test_threads_change_nothing(run, family):
+    outputs = {run("msa", "one.fa", "f.fa", "more.fa", "--threads", str(n)).out for n in (1, 2, 5)}
+    assert len(outputs) == 1
+
+
+def test_a_complete_output_is_not_made_again(run, family):
+    arguments = ["msa", "one.fa", "f.fa", "more.fa", "-o", "x.a3m", "--resume"]
+    assert run(*arguments).code == 0
+    again = run(*arguments)
+    assert again.code == 0
+    assert "x.a3m is complete: nothing to resume" in again.err
+    other = run(*arguments, "--depth", "1")
+    assert other.code == 6
+    assert "depth" in other.err
+
+
+@pytest.mark.process
+def test_a_killed_search_goes_on_to_the_same_bytes(family):
+    """Killed in the search of the second database; the rounds of the first are not done again."""
+    database = swdual.makedb(family / "f.fa", family / "f.db")
+    del database
+    targets = "".join(
+        f">t{k} OX={k}\n{'MKVLAWGGHERWCDEFMKTAYIAKQR' * 40}{'ACDEFGHIKLMNPQRSTVWY' * (k % 7)}\n"
+        for k in range(3000)
+    )
+    (family / "big.fa").write_text(targets)
+    command = [sys.executable, "-m", "swdual", "msa", "one.fa", "f.db", "big.fa", "-o", "x.a3m"]
+    whole = [*command[:-1], "whole.a3m"]
+    subprocess.run(whole, check=True, capture_output=True)
+    process = subprocess.Popen([*command, "--resume"], stderr=subprocess.PIPE, text=True)
+    for line in process.stderr:
+        if "round 2" in line and "converged" in line:
+            break
+    journal = family / "x.a3m.journal"
+    before = journal.stat().st_size
+    while process.poll() is None and journal.exists() and journal.stat().st_size == before:
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    process.stderr.close()
+    done = subprocess.run([*command, "--resume"], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (family / "x.a3m").read_bytes() == (family / "whole.a3m").read_bytes()
+    assert not journal.exists()
