@@ -66,6 +66,8 @@ ELSEWHERE = {
     "dustmasker": "'swdual mask' masks proteins and nucleotides",
     "tantan": "'swdual mask --method tantan' masks proteins and nucleotides",
     "blastx": "'swdual search --task blastx' translates queries, and takes blastx's options",
+    "jackhmmer": "'swdual iterate' searches proteins in rounds, 'swdual msa' aligns the hits",
+    "hhblits": "'swdual msa' searches proteins in rounds, and aligns the hits",
     "tblastn": "'swdual search --task tblastn' translates the database",
     "tblastx": "'swdual search --task tblastx' translates queries and database",
 }

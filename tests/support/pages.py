@@ -14,6 +14,7 @@ that a block in any language becomes:
 from __future__ import annotations
 
 import gzip
+import json
 import random
 import re
 import shutil
@@ -119,6 +120,11 @@ def write_samples(folder):
         swdual.Profile.from_hits(result).write(folder / name)
     rows = [two["P02232"], *(two["P02232"][:k] + "A" + two["P02232"][k + 1 :] for k in (7, 40))]
     _write_fasta(folder / "family.fasta", {f"row{k}": row for k, row in enumerate(rows)})
+    proteins = [
+        {"protein": {"id": k, "sequence": v}} for k, v in zip("AB", two.values(), strict=True)
+    ]
+    job = {"name": "x", "modelSeeds": [1], "sequences": proteins, "dialect": "alphafold3"}
+    (folder / "job.json").write_text(json.dumps({**job, "version": 1}))
     (folder / "times.csv").write_text("cpu,gpu\n3,1\n4,2\n2,1\n")
     (folder / "cluster.json").write_text('{"cpu": 45, "gpu": 1500}')
     policies = ROOT / "swdual" / "scheduling" / "policies"
