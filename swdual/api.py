@@ -624,7 +624,7 @@ def _iterate_rounds(run: IteratedSearch) -> Iterator[Round]:
 
 # `help` shows each option of `SearchOptions` for both functions, in the signature and explained.
 insert_parameters(iter_search, SearchOptions)
-for _function in (search, iter_search, iterate, allpairs, find_clusters):
+for _function in (search, iter_search, iterate, msa, allpairs, find_clusters):
     share_help(_function, merge_signatures(_function, SearchOptions.__init__), iter_search)
 _shown = merge_signatures(audit, SearchOptions.__init__)
 _kept = [

@@ -13,6 +13,7 @@ import swdual
 NAMES = [
     "Alignment",
     "ClusterError",
+    "Complex",
     "Database",
     "DatabaseError",
     "Device",
@@ -23,6 +24,7 @@ NAMES = [
     "InputError",
     "MatrixError",
     "MemoryLimitError",
+    "MultipleAlignment",
     "OutputError",
     "Plan",
     "Profile",
@@ -41,6 +43,7 @@ NAMES = [
     "iter_search",
     "iterate",
     "makedb",
+    "msa",
     "plan",
     "read_profile",
     "search",

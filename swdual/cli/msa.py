@@ -65,9 +65,6 @@ swdual msa chains.fasta uniref90.db --complex -o complex.a3m
 swdual msa job.json uniref90.db -o job_with_msa.json
 """
 
-DEFAULT = "a3m"
-"""The format of files in a folder, unless another one is named."""
-
 
 row_options = combine(
     option(
@@ -148,15 +145,15 @@ row_options = combine(
     default="-",
     type=OutputPath(allow_dash=True),
     metavar="FILE|FOLDER",
-    help="Output file; or a folder with a file for each query. A name that ends in .gz, .bz2, .xz "
-    "or .zst is compressed.  [default: standard output]",
+    help="Output file; or a folder, such as msas/, with a file for each query. A name that ends in "
+    ".gz, .bz2, .xz or .zst is compressed.  [default: standard output]",
 )
 @option(
     "-f",
     "--outfmt",
     metavar="FORMAT",
-    help="a3m, stockholm, fasta, alphafold3 or boltz.  [default: by the name of the output, "
-    "else a3m]",
+    help="Name of the format: a3m, stockholm, fasta, alphafold3 or boltz.  [default: by the name "
+    "of the output, else a3m]",
 )
 @force_option
 @search_options(*WITHOUT)
@@ -207,12 +204,12 @@ def command(
     from swdual.cli._inputs import name_input
     from swdual.io.output import check_target
     from swdual.master.iteration import RoundOptions
+    from swdual.multiple_alignment.alphafold_input import AlphaFoldInput
     from swdual.multiple_alignment.filters import RowFilters
-    from swdual.multiple_alignment.job import Job
     from swdual.multiple_alignment.multiple_alignment import Complex
     from swdual.request.options import SearchOptions
 
-    job = Job.read(query) if Job.is_one(query) else None
+    job = AlphaFoldInput.read(query) if AlphaFoldInput.is_one(query) else None
     target = _Target.of(out, outfmt or ("alphafold3" if job else None))
     rules = RoundOptions(iterations, inclusion, pseudocount, query_seed, min_block_width)
     filters = RowFilters(coverage, query_identity, row_identity, diff, min_residues, depth)
@@ -289,12 +286,10 @@ class _Target:
         InputError
             If the format is unknown.
         """
-        from swdual.io.endings import find_ending
-        from swdual.multiple_alignment.format import choose_format, load_format
+        from swdual.multiple_alignment.format import DEFAULT, choose_format, load_format
 
-        is_folder = out != "-" and (os.path.isdir(out) or out.endswith("/") or not find_ending(out))
-        name = outfmt or (DEFAULT if is_folder else None)
-        format = choose_format(out, name)
+        is_folder = out.endswith("/") or os.path.isdir(out)
+        format = choose_format(out, outfmt or (DEFAULT if is_folder else None))
         return cls(out, format, load_format(format), is_folder)
 
     @property
@@ -333,8 +328,9 @@ class _Target:
         if not self.is_folder:
             if not together and len(queries) > 1:
                 raise click.UsageError(
-                    f"There are {len(queries):,} queries: name a folder with -o, which gets a file "
-                    "for each; or say that they are the chains of a --complex."
+                    f"There are {len(queries):,} queries: name a folder with -o, such as "
+                    "msas/, which gets a file for each; or say that they are the chains of a "
+                    "--complex."
                 )
             return {self.out: [*range(len(queries))]}
         from swdual.multiple_alignment.format import name_file

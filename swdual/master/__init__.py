@@ -31,8 +31,8 @@
     Computes a sample of the scores again, by the definition.
 ``execution_log``
     What each worker did and when; what its rates are.
-``iteration``
-    Searches in rounds, with profiles of the hits.
+``iteration``, ``family_search``
+    Searches in rounds, with profiles of the hits; in several databases, for multiple alignments.
 ``remaining``
     What is left of a search, in predicted seconds.
 ``pair``

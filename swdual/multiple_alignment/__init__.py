@@ -10,6 +10,8 @@
     Which rows stay.
 ``diversity``
     Kernels: rows that are not too similar to each other, weights of similar rows.
+``alphafold_input``
+    AlphaFold 3's input: the proteins that need an alignment.
 ``format``, ``formats``
     How they are written.
 """

@@ -17,9 +17,12 @@ from swdual.errors import InputError
 from swdual.io.endings import find_ending
 from swdual.io.file_kind import FileKind
 from swdual.io.output import COMPRESSIONS, replace_file, split_compression
-from swdual.multiple_alignment.job import Job
+from swdual.multiple_alignment.alphafold_input import AlphaFoldInput
 
 PACKAGE = "swdual.multiple_alignment.formats"
+
+DEFAULT = "a3m"
+"""The format of a file whose name has no ending."""
 
 
 _UNSAFE = re.compile(r"[^\w.-]")
@@ -56,7 +59,7 @@ class Chains(Protocol):
         ...
 
     @property
-    def job(self) -> Job | None:
+    def job(self) -> AlphaFoldInput | None:
         """The input of AlphaFold 3 that the chains are of, if any."""
         ...
 
@@ -126,9 +129,9 @@ def choose_format(path: str | os.PathLike[str], name: str | None = None) -> str:
         for name in registry.available(PACKAGE)
         for ending in load_format(name).KIND.endings
     }
-    found = "a3m" if os.fspath(path) == "-" else endings.get(find_ending(path))
-    if found is not None:
-        return found
+    ending = find_ending(path)
+    if not ending or ending in endings:
+        return endings.get(ending, DEFAULT)
     raise InputError(
         f"no format of multiple alignments has this ending; known are {' '.join(endings)}, and "
         f"after these {' '.join(COMPRESSIONS)}",

@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.hits.query_result import QueryResult
+from swdual.multiple_alignment.alphafold_input import AlphaFoldInput
 from swdual.multiple_alignment.filters import RowFilters, count_effective
 from swdual.multiple_alignment.format import ABSENT, write_alignment
-from swdual.multiple_alignment.job import Job
 from swdual.multiple_alignment.organisms import find_organism
 from swdual.multiple_alignment.rows import GAP, make_rows, match_columns
 from swdual.sequences.alphabet import PROTEIN
@@ -146,7 +146,7 @@ class MultipleAlignment:
             The file, or "-" for standard output. It appears when it is complete.
         format
             "a3m", "fasta", "stockholm", "alphafold3" or "boltz". By default the end of the name
-            tells.
+            tells; a3m if it has none.
         force
             Whether a file that is there is replaced.
 
@@ -176,10 +176,10 @@ class Complex:
 
     chains: list[MultipleAlignment]
     names: list[list[str]]
-    job: Job | None = None
+    job: AlphaFoldInput | None = None
 
     @classmethod
-    def of(cls, alignments: Sequence[MultipleAlignment], job: Job | None = None) -> Self:
+    def of(cls, alignments: Sequence[MultipleAlignment], job: AlphaFoldInput | None = None) -> Self:
         """Return a complex of chains, of which equal ones become one.
 
         Parameters

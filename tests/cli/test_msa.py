@@ -83,7 +83,7 @@ def test_databases_follow_each_other(run, family):
 
 
 def test_several_queries_go_to_a_folder(run, family):
-    outcome = run("msa", "two.fa", "f.fa", "-o", "out", "-f", "stockholm")
+    outcome = run("msa", "two.fa", "f.fa", "-o", "out/", "-f", "stockholm")
     assert outcome.code == 0, outcome.err
     assert sorted(os.listdir("out")) == ["mine.sto", "sp_P1_OTHER_HUMAN.sto"]
     records = AlignIO.read("out/sp_P1_OTHER_HUMAN.sto", "stockholm")

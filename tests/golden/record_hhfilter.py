@@ -1,7 +1,7 @@
 """Writes `hhfilter.json.gz`: which rows of random families HH-suite's hhfilter keeps.
 
-Run it in the checkout: ``PYTHONPATH=.:tests python tests/golden/record_hhfilter.py``. The families
-are those of `multiple_alignment/test_filters.py`; nothing else of swdual takes part.
+Run it in the checkout: ``python tests/golden/record_hhfilter.py``. The families
+are those of `support/families.py`; nothing else of swdual takes part.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ CASES = (
 
 def main() -> None:
     """Run hhfilter on each family, with each set of options."""
-    sys.path[:0] = [str(GOLDEN.parents[1]), str(GOLDEN.parent)]
-    from multiple_alignment.test_filters import family, texts_of
+    sys.path.insert(0, str(GOLDEN.parent))
+    from support.families import family, texts_of
 
     families = [texts_of(family(seed, rows, length)) for seed, rows, length in SIZES]
     kept = []

@@ -8,8 +8,8 @@ from oracles import multiple_alignment as oracle
 from support.properties import examples
 
 from swdual import Complex, MultipleAlignment
+from swdual.multiple_alignment.alphafold_input import AlphaFoldInput
 from swdual.multiple_alignment.format import ABSENT
-from swdual.multiple_alignment.job import Job
 
 
 def chain(name, query, *organisms):
@@ -62,7 +62,7 @@ def test_names_come_from_the_job():
         {"protein": {"id": "D", "sequence": "MKV"}},
         {"ligand": {"id": "L", "ccdCodes": ["ATP"]}},
     ]
-    job = Job({"dialect": "alphafold3", "sequences": proteins})
+    job = AlphaFoldInput({"dialect": "alphafold3", "sequences": proteins})
     assert job.queries() == [("A", "MKV"), ("C", "GG")]
     alignments = Complex.of([chain("A", "MKV"), chain("C", "GG")], job)
     assert alignments.names == [["A", "B", "D"], ["C"]]

@@ -13,8 +13,8 @@ from Bio import AlignIO
 from oracles import multiple_alignment as oracle
 
 from swdual import Complex, InputError, MultipleAlignment
+from swdual.multiple_alignment.alphafold_input import AlphaFoldInput
 from swdual.multiple_alignment.formats._columns import expand_rows
-from swdual.multiple_alignment.job import Job
 from swdual.profiles.msa import read_msa
 
 
@@ -200,7 +200,7 @@ JOB = {
 
 
 def test_a_job_is_filled_and_nothing_else_is_changed(tmp_path):
-    job = Job(JOB)
+    job = AlphaFoldInput(JOB)
     alignment = MultipleAlignment(["A", "t"], [b"MKVLAW", b"-KVgL--"], ["", ""])
     Complex.of([alignment], job).write(tmp_path / "x.json")
     filled = json.loads((tmp_path / "x.json").read_text())
@@ -227,7 +227,7 @@ def test_other_json_is_refused(tmp_path, content, words):
     path = tmp_path / "x.json"
     path.write_text(content)
     with pytest.raises(InputError, match=r"x\.json") as error:
-        Job.read(path)
+        AlphaFoldInput.read(path)
     assert words in str(error.value)
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from swdual.io.file_kind import JSON as KIND
+from swdual.multiple_alignment.alphafold_input import DIALECT, AlphaFoldInput
 from swdual.multiple_alignment.format import Chains
-from swdual.multiple_alignment.job import DIALECT, Job
 
 __all__ = ["KIND", "describe_chain", "files"]
 
@@ -24,7 +24,7 @@ def files(alignments: Chains) -> Iterator[tuple[str, Iterator[str]]]:
     def describe(sequence: str) -> dict[str, str] | None:
         return describe_chain(alignments, places[sequence]) if sequence in places else None
 
-    yield "", iter([json.dumps(Job(content).fill(describe), indent=2)])
+    yield "", iter([json.dumps(AlphaFoldInput(content).fill(describe), indent=2)])
 
 
 def _make_job(alignments: Chains) -> dict[str, Any]:

@@ -22,7 +22,7 @@ GIVEN = ("unpairedMsa", "unpairedMsaPath", "pairedMsa", "pairedMsaPath")
 
 
 @dataclass(frozen=True, eq=False)
-class Job:
+class AlphaFoldInput:
     """An input of AlphaFold 3: see its docs/input.md.
 
     Parameters
@@ -39,7 +39,7 @@ class Job:
         return find_ending(path) == ".json"
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Job:
+    def read(cls, path: str | os.PathLike[str]) -> AlphaFoldInput:
         """Return the input in a file.
 
         Raises
