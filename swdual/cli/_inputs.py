@@ -26,7 +26,8 @@ profile_options = combine(
         type=click.Path(),
         metavar="FILE",
         help="Search with a profile instead of queries: a file of psiblast (-out_pssm or "
-        "-out_ascii_pssm), or a model of HMMER3.",
+        "-out_ascii_pssm), a model of HMMER3, or a table of 20 probabilities for each position "
+        "(.npy, .csv, .tsv).",
     ),
     option(
         "--msa",

@@ -30,6 +30,8 @@
     PSI-BLAST's ASCII PSSMs.
 ``hmmer``
     Match emissions of HMMER3's models.
+``tables``
+    Tables of probabilities or log-odds, such as those of language models.
 ``query``
     A profile as the query of a search.
 """

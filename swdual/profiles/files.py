@@ -9,7 +9,7 @@ from pathlib import Path
 from swdual.errors import InputError
 from swdual.io.file_kind import FileKind, begins_with
 from swdual.io.output import replace_file
-from swdual.profiles import ascii_pssm, asn1, hmmer
+from swdual.profiles import ascii_pssm, asn1, hmmer, tables
 from swdual.profiles.position_scores import PositionScores
 from swdual.profiles.text import read_text
 from swdual.registry import unknown
@@ -30,6 +30,8 @@ READERS: dict[str, Callable[[str, str | os.PathLike[str]], PositionScores]] = {
 
 def read_scores(path: str | os.PathLike[str]) -> PositionScores:
     """Return what a file says of a profile. See `swdual.profiles.read_profile`."""
+    if tables.is_table(path):
+        return tables.read_table(path)
     text = read_text(path, MAX_PROFILE_BYTES)
     head = text[:HEAD].lstrip()
     for opening, read in READERS.items():
@@ -37,7 +39,8 @@ def read_scores(path: str | os.PathLike[str]) -> PositionScores:
             return read(text, path)
     raise InputError(
         "not a profile; expected ASN.1 text (psiblast -out_pssm), an ASCII PSSM "
-        "(psiblast -out_ascii_pssm), or a model of HMMER3; `from_msa` reads a multiple alignment",
+        "(psiblast -out_ascii_pssm), a model of HMMER3, or a table (.npy, .csv, .tsv); "
+        "`from_msa` reads a multiple alignment",
         file=path,
     )
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from swdual.errors import StatisticsUnavailable
 from swdual.profiles.build import (
@@ -21,6 +21,7 @@ from swdual.profiles.files import read_scores, write_scores
 from swdual.profiles.msa import read_msa, require_proteins
 from swdual.profiles.position_scores import INCLUSION, PositionScores
 from swdual.profiles.rows import QueryHits, place_hits, read_query, read_rows, replace_o
+from swdual.profiles.tables import score_table
 from swdual.runtime.keywords import suggest_names
 from swdual.sequences.sequence import Sequence
 from swdual.statistics.karlin_altschul import KarlinAltschul
@@ -204,6 +205,49 @@ class Profile(PositionScores):
             raise StatisticsUnavailable(error.message, file=path) from error
         return Profile.of(scores)
 
+    @staticmethod
+    def from_frequencies(
+        frequencies: ArrayLike,
+        query: str | None = None,
+        *,
+        title: str = "",
+        matrix: str = "BLOSUM62",
+        gap_open: int | None = None,
+        gap_extend: int | None = None,
+    ) -> Profile:
+        """Return the profile of the frequencies of amino acids at each position.
+
+        Parameters
+        ----------
+        frequencies
+            (positions, 20) probabilities of the amino acids in alphabetical order
+            (ACDEFGHIKLMNPQRSTVWY), as of a language model; or their natural logarithms; or log-odds
+            in nats, bits or half bits.
+        query
+            Residues of the query; by default the most probable ones.
+        title
+            Header line of the query.
+        matrix, gap_open, gap_extend
+            As for `from_alignments`. Scores are scaled so that lambda without gaps is the matrix's.
+
+        Raises
+        ------
+        InputError
+            If the table has another shape, or is none of these.
+        StatisticsUnavailable
+            If the matrix or the gap penalties are not tabled, or E-values are undefined.
+
+        Examples
+        --------
+        >>> mkv = np.full((3, 20), 0.01) + 0.8 * np.eye(20)[[10, 8, 17]]
+        >>> Profile.from_frequencies(mkv).scores.max(axis=1).tolist()
+        [11, 8, 8]
+        """
+        scheme = choose_scheme(matrix, gap_open, gap_extend)
+        values = np.asarray(frequencies, np.float64)
+        codes = None if query is None else read_query(query)
+        return Profile.of(score_table(title, values, codes, scheme))
+
     @cached_property
     def unscaled(self) -> KarlinAltschul:
         """Lambda, K and H without gaps of the scores before they were scaled.
@@ -250,8 +294,9 @@ def read_profile(path: str | os.PathLike[str]) -> Profile:
     Parameters
     ----------
     path
-        The file: ASN.1 text (psiblast -out_pssm), an ASCII PSSM (psiblast -out_ascii_pssm) or a
-        model of HMMER3. The content tells the format, not the name.
+        The file: ASN.1 text (psiblast -out_pssm), an ASCII PSSM (psiblast -out_ascii_pssm), a
+        model of HMMER3, or a table of (positions, 20) probabilities or log-odds (.npy, .csv, .tsv:
+        see `swdual.profiles.tables`). But for tables the content tells the format, not the name.
 
     Raises
     ------
