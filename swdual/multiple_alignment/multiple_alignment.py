@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,13 @@ from swdual.multiple_alignment.filters import RowFilters, count_effective
 from swdual.multiple_alignment.format import ABSENT, write_alignment
 from swdual.multiple_alignment.organisms import find_organism
 from swdual.multiple_alignment.rows import GAP, make_rows, match_columns
+from swdual.runtime.extras import import_extra
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import first_word
 from swdual.text.messages import pluralize
+
+if TYPE_CHECKING:
+    import matplotlib.axes
 
 MOST_PARALOGS = 600
 """An organism with more rows than this of one chain is not paired, as in AlphaFold-Multimer."""
@@ -120,6 +124,43 @@ class MultipleAlignment:
                 known = listed.taxids if listed.targets.has_taxids else [()] * len(listed)
                 organisms += map(find_organism, listed.titles, known)
         return cls(titles, rows, organisms)
+
+    def plot(self, ax: matplotlib.axes.Axes | None = None) -> matplotlib.axes.Axes:
+        """Draw where rows have residues, and how many there are (needs matplotlib).
+
+        Rows are sorted by their identity with the query, which is their colour; the line is the
+        number of rows at each position. ColabFold draws the same.
+
+        Parameters
+        ----------
+        ax
+            Where to draw; by default a new figure.
+        """
+        pyplot = import_extra("matplotlib.pyplot", "plot", "drawing needs matplotlib")
+        from matplotlib.ticker import MaxNLocator
+
+        if ax is None:
+            _, ax = pyplot.subplots(figsize=(7.2, 3.6), layout="constrained")
+        present = self.columns != GAP
+        equal = present & (self.columns == self.columns[0])
+        identities = equal.sum(axis=1) / np.maximum(present.sum(axis=1), 1)
+        order = np.argsort(identities, kind="stable")
+        count, length = present.shape
+        shown = ax.imshow(
+            np.where(present, identities[:, None], np.nan)[order],
+            cmap="cividis_r",
+            vmin=0,
+            vmax=1,
+            aspect="auto",
+            origin="lower",
+            interpolation="none",
+            extent=(0.5, length + 0.5, 0, count),
+        )
+        ax.plot(np.arange(1, length + 1), present.sum(axis=0), color="#d55e00", linewidth=1.2)
+        ax.yaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.set(xlabel="position of the query", ylabel="rows", title=f"{self.id}: {count:,} rows")
+        ax.figure.colorbar(shown, ax=ax, label="identity with the query")
+        return ax
 
     def filter(self, filters: RowFilters) -> Self:
         """Return the alignment of the rows that pass."""

@@ -128,3 +128,18 @@ def test_effective_rows_are_those_of_the_definition(results):
         taken = alignment.take(some)
         expected = oracle.effective_rows([oracle.columns_of(row.decode()) for row in taken.rows])
         assert taken.effective_rows == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_picture_shows_residues_identities_and_depth():
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    rows = [b"MKVLAW", b"MK--AW", b"--VRgGW", b"MKVLA-"]
+    alignment = swdual.MultipleAlignment(["q", "a", "b", "c"], rows, [""] * 4)
+    ax = alignment.plot()
+    shown = ax.images[0].get_array().filled(-1)
+    assert shown[0].tolist() == [-1, -1, 0.5, 0.5, 0.5, 0.5]
+    assert [sorted({*row.tolist()} - {-1}) for row in shown[1:]] == [[1]] * 3
+    assert ax.lines[0].get_xydata().tolist() == [
+        *([1, 3], [2, 3], [3, 3], [4, 3], [5, 4], [6, 3]),
+    ]
+    assert alignment.plot(ax=pyplot.subplots()[1]).get_title(loc="center") == "q: 4 rows"
+    pyplot.close("all")
