@@ -42,6 +42,7 @@ OWNERS = {
     "scipy": {"auditing/intervals.py", "results/search_results.py"},
     "matplotlib": {
         *(
+            "multiple_alignment/multiple_alignment.py",
             "results/search_results.py",
             "planning/timing.py",
             "planning/gantt.py",
