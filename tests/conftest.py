@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from pathlib import Path
 from typing import NamedTuple
 
@@ -40,6 +41,10 @@ class _Kept(io.BytesIO):
 
     def close(self):
         pass
+
+
+def _is_worker(thread):
+    return thread.name.startswith("swdual cpu") and thread.is_alive()
 
 
 def _text(stream):
@@ -85,6 +90,7 @@ def run(here, monkeypatch):
     handlers = {each: signal.getsignal(each) for each in (signal.SIGINT, signal.SIGTERM)}
 
     def call(*arguments, stdin=b""):
+        before = set(threading.enumerate())
         out, err = _Kept(), _Kept()
         with monkeypatch.context() as patch:
             patch.setattr(sys, "stdin", _text(io.BufferedReader(io.BytesIO(stdin))))
@@ -94,6 +100,8 @@ def run(here, monkeypatch):
             with pytest.raises(SystemExit) as stop:
                 main([os.fspath(argument) for argument in arguments])
             sys.stderr.flush()
+        # A command that has ended, well or not, leaves no worker behind.
+        assert not [each for each in set(threading.enumerate()) - before if _is_worker(each)]
         texts = (stream.getvalue().decode("utf-8", "surrogateescape") for stream in (out, err))
         return Outcome(stop.value.code or 0, *texts)
 

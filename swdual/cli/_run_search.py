@@ -233,8 +233,8 @@ def run_search(
         check_translated(chosen.name, search.params)
         check_taxonomy(chosen.name, chosen.fields, search.targets)
         command = shlex.join(click.get_current_context().meta["command"])
-        results = RunResults(search, outputs.report_alignments, command)
-        chosen.format.write(results, stream, chosen.fields, header=chosen.header)
+        with RunResults(search, outputs.report_alignments, command) as results:
+            chosen.format.write(results, stream, chosen.fields, header=chosen.header)
         timing = results.timing
         for other, write in extra:
             write(other, timing)

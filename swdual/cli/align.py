@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator
+from collections.abc import Generator
+from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -128,10 +129,11 @@ def command(
             from swdual.master.search import Search
 
             results = Search(_source(a), _source(b, "target"), settings).results()
-        chosen.format.write(results, stream, chosen.fields, header=chosen.header)
+        with closing(results):  # an error keeps them, and with them the workers
+            chosen.format.write(results, stream, chosen.fields, header=chosen.header)
 
 
-def _align_pairs(a: str, b: str | None, options: SearchOptions) -> Iterator[QueryResult]:
+def _align_pairs(a: str, b: str | None, options: SearchOptions) -> Generator[QueryResult]:
     """Yield the results of the pairs of a table, or of two files, with a progress bar."""
     from swdual.io.progress import progress_bar
     from swdual.master.pair import align_sequences, read_pairs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from swdual.hits.adjustment_counts import AdjustmentCounts
 from swdual.hits.query_result import QueryResult
@@ -20,6 +20,9 @@ class RunResults:
     """Iterates the results of a search, and counts their `hits` and pairs that were `adjusted`.
 
     It tells formats about the run: the `command`, and, after the last result, its `timing`.
+
+    Leaving the ``with`` block stops the search. It matters where whoever takes the results fails:
+    the error would keep the iterator, and with it the workers.
 
     Parameters
     ----------
@@ -38,6 +41,13 @@ class RunResults:
         self.command = command
         self.hits = 0
         self._counts: list[AdjustmentCounts] = []
+        self._results = search.results()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._results.close()
 
     @cached_property
     def timing(self) -> Timing:
@@ -63,7 +73,7 @@ class RunResults:
         )
 
     def __iter__(self) -> Iterator[QueryResult]:
-        for result in self._search.results():
+        for result in self._results:
             self.hits += len(result)
             self._counts.append(result.adjustment_counts)
             yield result

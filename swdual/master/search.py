@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property, partial
@@ -245,7 +245,7 @@ class Search:
             beside=bool(run.alignment_workers),
         )
 
-    def results(self) -> Iterator[QueryResult]:
+    def results(self) -> Generator[QueryResult]:
         """Run the search and yield its results."""
         self.prepare()
         progress = self.options.progress

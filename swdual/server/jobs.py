@@ -219,10 +219,10 @@ class SearchJob:
         self._check()
         check_translated(request.format.name, search.params)
         check_taxonomy(request.format.name, request.format.fields, search.targets)
-        results = RunResults(search, request.report_alignments, request.command)
         stream = Output(cast(IO[bytes], _Stream(self, spool)), "the result")
         output = request.format
-        output.format.write(results, stream, output.fields, header=output.header)
+        with RunResults(search, request.report_alignments, request.command) as results:
+            output.format.write(results, stream, output.fields, header=output.header)
         spool.flush()
         self._check()
         self.hits, self.summary = results.hits, results.describe()
