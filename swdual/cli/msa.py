@@ -206,7 +206,8 @@ def command(
     from swdual.master.iteration import RoundOptions
     from swdual.multiple_alignment.alphafold_input import AlphaFoldInput
     from swdual.multiple_alignment.filters import RowFilters
-    from swdual.multiple_alignment.multiple_alignment import Complex
+    from swdual.multiple_alignment.format import list_files
+    from swdual.multiple_alignment.multiple_alignment import Complex, MultipleAlignment
     from swdual.request.options import SearchOptions
 
     job = AlphaFoldInput.read(query) if AlphaFoldInput.is_one(query) else None
@@ -241,13 +242,17 @@ def command(
         search = prepare_msa(queries, sources, rules, settings)
         journal_kept.enter_context(search.keep_journal(resumption.left))
         groups = target.group(search.queries, together=together or job is not None)
-        for name in groups:
-            check_target(name, target.module.KIND, force=replaced, inputs=named_inputs())
+        alone = [*map(MultipleAlignment.of_query, search.queries)]
+        for name, places in groups.items():
+            for file, _ in list_files(
+                Complex.of((alone[place] for place in places), job), name, target.module
+            ):
+                check_target(file, target.module.KIND, force=replaced, inputs=named_inputs())
         for done in search.rounds():
             log_round(done)
         found = [each.filter(filters) for each in search.alignments()]
         for name, places in groups.items():
-            alignments = Complex.of([found[place] for place in places], job)
+            alignments = Complex.of((found[place] for place in places), job)
             alignments.write(name, target.format, force=replaced, finish=keep_record)
     for each in found:
         logger.info("%s: %s", each.id, each.describe())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Self
@@ -17,16 +17,19 @@ from swdual.errors import InputError
 from swdual.hits.query_result import QueryResult
 from swdual.multiple_alignment.alphafold_input import AlphaFoldInput
 from swdual.multiple_alignment.filters import RowFilters, count_effective
-from swdual.multiple_alignment.format import ABSENT, write_alignment
+from swdual.multiple_alignment.format import write_alignment
 from swdual.multiple_alignment.organisms import find_organism
 from swdual.multiple_alignment.rows import GAP, make_rows, match_columns
 from swdual.runtime.extras import import_extra
 from swdual.sequences.alphabet import PROTEIN
-from swdual.sequences.sequence import first_word
+from swdual.sequences.sequence import Sequence, first_word
 from swdual.text.messages import pluralize
 
 if TYPE_CHECKING:
     import matplotlib.axes
+
+ABSENT = -1
+"""In place of a row that a chain does not have."""
 
 MOST_PARALOGS = 600
 """An organism with more rows than this of one chain is not paired, as in AlphaFold-Multimer."""
@@ -92,6 +95,12 @@ class MultipleAlignment:
         )
 
     @classmethod
+    def of_query(cls, query: Sequence) -> Self:
+        """Return the alignment of a query of proteins alone."""
+        row = PROTEIN.decode(query.unmasked).replace("*", "X")
+        return cls([query.title], [row.encode()], [find_organism(query.title)])
+
+    @classmethod
     def from_hits(cls, *results: QueryResult) -> Self:
         """Return the query of some results with a row for each alignment of their hits.
 
@@ -106,8 +115,8 @@ class MultipleAlignment:
             If the hits are not of proteins, or of several queries.
         """
         query = results[0].query
-        titles, rows = [query.title], [PROTEIN.decode(query.unmasked).replace("*", "X").encode()]
-        organisms = [find_organism(query.title)]
+        found = cls.of_query(query)
+        titles, rows, organisms = found.titles, found.rows, found.organisms
         for result in results:
             if result.params.comparison.translates:
                 raise InputError("a multiple alignment is of proteins, not of translated ones")
@@ -123,7 +132,7 @@ class MultipleAlignment:
                 rows += make_rows(len(query), listed.tracebacks, listed.target_codes)
                 known = listed.taxids if listed.targets.has_taxids else [()] * len(listed)
                 organisms += map(find_organism, listed.titles, known)
-        return cls(titles, rows, organisms)
+        return found
 
     def plot(self, ax: matplotlib.axes.Axes | None = None) -> matplotlib.axes.Axes:
         """Draw where rows have residues, and how many there are (needs matplotlib).
@@ -220,7 +229,7 @@ class Complex:
     job: AlphaFoldInput | None = None
 
     @classmethod
-    def of(cls, alignments: Sequence[MultipleAlignment], job: AlphaFoldInput | None = None) -> Self:
+    def of(cls, alignments: Iterable[MultipleAlignment], job: AlphaFoldInput | None = None) -> Self:
         """Return a complex of chains, of which equal ones become one.
 
         Parameters

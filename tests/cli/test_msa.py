@@ -110,6 +110,10 @@ def test_chains_of_a_complex_are_paired(run, family):
     assert (family / "y.a3m").read_bytes() == (family / "x.a3m").read_bytes()
     assert run("msa", "two.fa", "f.fa", "--complex", "-o", "x.csv").code == 0
     assert {"x_mine.csv", "x_sp_P1_OTHER_HUMAN.csv"} <= {*os.listdir(".")}
+    refused = run("msa", "two.fa", "f.fa", "--complex", "-o", "x.csv")
+    assert refused.code == 6
+    assert "x_mine.csv: exists" in refused.err
+    assert "round" not in refused.err  # before the search
 
 
 def test_an_input_of_alphafold_gets_its_alignments(run, family):

@@ -9,7 +9,7 @@ from support.properties import examples
 
 from swdual import Complex, MultipleAlignment
 from swdual.multiple_alignment.alphafold_input import AlphaFoldInput
-from swdual.multiple_alignment.format import ABSENT
+from swdual.multiple_alignment.multiple_alignment import ABSENT
 
 
 def chain(name, query, *organisms):

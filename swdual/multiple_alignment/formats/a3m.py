@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from swdual.io.file_kind import A3M as KIND
-from swdual.multiple_alignment.format import Chains
+from swdual.multiple_alignment.multiple_alignment import Complex
 
 __all__ = ["KIND", "files"]
 
 
-def files(alignments: Chains) -> Iterator[tuple[str, Iterator[str]]]:
+def files(alignments: Complex) -> Iterator[tuple[str, Iterator[str]]]:
     """Yield the only file. See `AlignmentFormat.files`."""
     yield "", _lines(alignments)
 
 
-def _lines(alignments: Chains) -> Iterator[str]:
+def _lines(alignments: Complex) -> Iterator[str]:
     copies = [len(names) for names in alignments.names]
     if copies != [1]:
         # The lengths of the chains, and how often each occurs; ColabFold reads it.

@@ -8,7 +8,7 @@ from typing import Any
 
 from swdual.io.file_kind import JSON as KIND
 from swdual.multiple_alignment.alphafold_input import DIALECT, AlphaFoldInput
-from swdual.multiple_alignment.format import Chains
+from swdual.multiple_alignment.multiple_alignment import Complex
 
 __all__ = ["KIND", "describe_chain", "files"]
 
@@ -16,7 +16,7 @@ VERSION = 1
 """Of AlphaFold 3's format: the first one has all that is written."""
 
 
-def files(alignments: Chains) -> Iterator[tuple[str, Iterator[str]]]:
+def files(alignments: Complex) -> Iterator[tuple[str, Iterator[str]]]:
     """Yield the only file. See `AlignmentFormat.files`."""
     content = _make_job(alignments) if alignments.job is None else alignments.job.content
     places = {chain.query: place for place, chain in enumerate(alignments.chains)}
@@ -27,7 +27,7 @@ def files(alignments: Chains) -> Iterator[tuple[str, Iterator[str]]]:
     yield "", iter([json.dumps(AlphaFoldInput(content).fill(describe), indent=2)])
 
 
-def _make_job(alignments: Chains) -> dict[str, Any]:
+def _make_job(alignments: Complex) -> dict[str, Any]:
     sequences = []
     letters = _letters()
     for place, chain in enumerate(alignments.chains):
@@ -43,7 +43,7 @@ def _make_job(alignments: Chains) -> dict[str, Any]:
     }
 
 
-def describe_chain(alignments: Chains, place: int) -> dict[str, str]:
+def describe_chain(alignments: Complex, place: int) -> dict[str, str]:
     """Return what the input says of the alignment of a protein.
 
     The rows of pairs come first, in the same order in all chains, with gaps where a chain has none:

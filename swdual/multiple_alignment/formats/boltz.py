@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from swdual.io.file_kind import FileKind, begins_with
-from swdual.multiple_alignment.format import ABSENT, Chains, name_file
+from swdual.multiple_alignment.format import name_file
+from swdual.multiple_alignment.multiple_alignment import ABSENT, Complex
 
 HEAD = "key,sequence"
 
 KIND = FileKind("a CSV file of Boltz", (".csv",), begins_with(HEAD.encode(), b"sequence,key"))
 
 
-def files(alignments: Chains) -> Iterator[tuple[str, Iterator[str]]]:
+def files(alignments: Complex) -> Iterator[tuple[str, Iterator[str]]]:
     """Yield a file for each chain, with its identifier. See `AlignmentFormat.files`."""
     several = len(alignments.chains) > 1
     for place, names in enumerate(alignments.names):
         yield f"_{name_file(names[0])}" if several else "", _lines(alignments, place)
 
 
-def _lines(alignments: Chains, place: int) -> Iterator[str]:
+def _lines(alignments: Complex, place: int) -> Iterator[str]:
     chain = alignments.chains[place]
     yield HEAD
     yield f"0,{chain.query}"

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from swdual.io.file_kind import FileKind, begins_with
-from swdual.multiple_alignment.format import Chains
 from swdual.multiple_alignment.formats._columns import expand_rows
+from swdual.multiple_alignment.multiple_alignment import Complex
 from swdual.sequences.sequence import description, first_word
 
 KIND = FileKind("a Stockholm file", (".sto", ".stk", ".stockholm"), begins_with(b"# STOCKHOLM"))
 
 
-def files(alignments: Chains) -> Iterator[tuple[str, Iterator[str]]]:
+def files(alignments: Complex) -> Iterator[tuple[str, Iterator[str]]]:
     """Yield the only file. See `AlignmentFormat.files`."""
     yield "", _lines(alignments)
 
 
-def _lines(alignments: Chains) -> Iterator[str]:
+def _lines(alignments: Complex) -> Iterator[str]:
     titles, rows = zip(*alignments.joined_rows(), strict=True)
     names = _name_rows(titles)
     expanded, mark = expand_rows(rows)
