@@ -28,8 +28,8 @@ from swdual.runtime.keywords import (
 if TYPE_CHECKING:
     from swdual.auditing.audit import Audit
     from swdual.clustering.clusters import Clusters
-    from swdual.master.family_search import FamilySearch
     from swdual.master.iteration import IteratedSearch, Round, RoundOptions
+    from swdual.master.msa_search import MsaSearch
     from swdual.multiple_alignment.multiple_alignment import MultipleAlignment
     from swdual.results.search_results import SearchResults
 
@@ -482,7 +482,7 @@ def msa(
 
 def prepare_msa(
     queries: Any, databases: Sequence[Any], rules: RoundOptions, options: SearchOptions
-) -> FamilySearch:
+) -> MsaSearch:
     """Return the searches of multiple alignments, ready to run.
 
     Parameters
@@ -497,7 +497,7 @@ def prepare_msa(
     SwdualError
         As `iterate` documents.
     """
-    from swdual.master.family_search import FamilySearch
+    from swdual.master.msa_search import MsaSearch
 
     if not databases:
         raise InputError("there is no database; give one or several")
@@ -509,14 +509,14 @@ def prepare_msa(
         later = replace(options, query_loc=None)  # the queries are the parts
         return prepare_iteration(before.queries, databases[place], rules, later, before.checkpoint)
 
-    return FamilySearch(prepare, len(databases))
+    return MsaSearch(prepare, len(databases))
 
 
 def identify_msa(
     queries: Any, databases: Sequence[Any], rules: RoundOptions, options: SearchOptions
 ) -> Identity:
     """Return what decides about the rows of multiple alignments: see `identify_search`."""
-    from swdual.master.family_search import name_database
+    from swdual.master.msa_search import name_database
 
     options = choose_row_options(rules, options)
     first, *others = (identify_iteration(queries, each, rules, options) for each in databases)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -18,6 +18,7 @@ from swdual.cli._options import (
     OutputPath,
     Real,
     combine,
+    declare,
     fill_groups,
     force_option,
     limit_threads,
@@ -41,16 +42,19 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("swdual")
 
-WITHOUT = ("translation", "soft masks", "adjust", "output", "alignment filters")
-"""Topics of options that multiple alignments do not have."""
+WITHOUT = (
+    *("translation", "soft masks", "adjust", "output", "alignment filters"),
+    *("evalue", "best"),
+)
+"""Topics of options that multiple alignments do not have, or have with other defaults."""
 
 GROUPS = fill_groups(
     {
-        "Input": "query db complex *",
+        "Input": "together *",
         "Rounds": ROUND_OPTIONS,
         "Rows": "coverage query_identity row_identity diff min_residues depth",
         "Output": "out outfmt force",
-        "Filters": "*",
+        "Filters": "evalue max_target_seqs *",
         "Scoring": "*",
         "Speed and memory": "*",
         "Advanced": "*",
@@ -156,6 +160,11 @@ row_options = combine(
     "of the output, else a3m]",
 )
 @force_option
+@declare("evalue", help="Largest E-value of a row.  [default: that of --inclusion]")
+@declare(
+    "max_target_seqs",
+    help="Largest number of hits of a query in each DB; 0 for all.  [default: 10000]",
+)
 @search_options(*WITHOUT)
 @logging_options
 def command(
@@ -238,6 +247,7 @@ def command(
 
     with ExitStack() as journal_kept:
         target.make_folder()
+        journal_kept.callback(target.remove_empty_folder)
         resumption.begin()
         search = prepare_msa(queries, sources, rules, settings)
         journal_kept.enter_context(search.keep_journal(resumption.left))
@@ -314,6 +324,12 @@ class _Target:
         if self.is_folder:
             with name_errors(self.out):
                 os.makedirs(self.out, exist_ok=True)
+
+    def remove_empty_folder(self) -> None:
+        """Remove the folder if nothing is in it, as after an error."""
+        if self.is_folder:
+            with suppress(OSError):  # it holds files
+                os.rmdir(self.out)
 
     def group(self, queries: Sequence[Query], *, together: bool) -> dict[str, list[int]]:
         """Return the files, and the numbers of the queries that are in each.

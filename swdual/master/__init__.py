@@ -31,7 +31,7 @@
     Computes a sample of the scores again, by the definition.
 ``execution_log``
     What each worker did and when; what its rates are.
-``iteration``, ``family_search``
+``iteration``, ``msa_search``
     Searches in rounds, with profiles of the hits; in several databases, for multiple alignments.
 ``remaining``
     What is left of a search, in predicted seconds.

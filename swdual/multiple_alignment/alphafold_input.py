@@ -47,8 +47,9 @@ class AlphaFoldInput:
         InputError
             If it cannot be read, is of another dialect, or all proteins have an alignment.
         """
+        text = read_small(path, MAX_BYTES)
         try:
-            content = json.loads(read_small(path, MAX_BYTES))
+            content = json.loads(text)
         except ValueError as error:
             raise InputError(f"is no JSON: {error}", file=path) from error
         if isinstance(content, list):
@@ -79,17 +80,29 @@ class AlphaFoldInput:
         """Return identifier and residues of each sequence that needs an alignment, each once."""
         found: dict[str, str] = {}
         for protein in _list_proteins(self.content):
-            found.setdefault(protein["sequence"], _list_ids(protein)[0])
+            found.setdefault(protein["sequence"].upper(), _list_ids(protein)[0])
         return [(name, sequence) for sequence, name in found.items()]
 
     def ids_of(self, sequence: str) -> list[str]:
-        """Return the identifiers of the chains that have a sequence."""
-        return [
+        """Return the identifiers of the chains that have a sequence.
+
+        Raises
+        ------
+        InputError
+            If none has it.
+        """
+        found = [
             name
             for protein in _list_proteins(self.content)
-            if protein["sequence"] == sequence
+            if protein["sequence"].upper() == sequence
             for name in _list_ids(protein)
         ]
+        if not found:
+            raise InputError(
+                "no protein of AlphaFold's input has the sequence that was searched with; leave "
+                "out `query_loc`"
+            )
+        return found
 
     def fill(self, describe: Callable[[str], dict[str, str] | None]) -> dict[str, Any]:
         """Return the content with alignments.
@@ -101,7 +114,7 @@ class AlphaFoldInput:
         """
         content = copy.deepcopy(self.content)
         for protein in _list_proteins(content):
-            protein.update(describe(protein["sequence"]) or {})
+            protein.update(describe(protein["sequence"].upper()) or {})
         return content
 
 

@@ -23,7 +23,7 @@ from swdual.multiple_alignment.rows import GAP, make_rows, match_columns
 from swdual.runtime.extras import import_extra
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, first_word
-from swdual.text.messages import pluralize
+from swdual.text.messages import pluralize, sanitize
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -83,22 +83,20 @@ class MultipleAlignment:
 
     def describe(self) -> str:
         """Return how many rows there are, how diverse, and how much of the query they cover."""
-        rows = self.columns[1:]
-        if not len(rows):
-            return "no rows besides the query"
-        present = rows != GAP
-        counts = np.count_nonzero(present, axis=0)
-        covered = np.count_nonzero(counts) / len(counts)
+        if len(self) == 1:
+            return "only the query"
+        depths = np.count_nonzero(self.columns != GAP, axis=0)
+        covered = np.count_nonzero(depths > 1) / len(depths)
         return (
-            f"{pluralize(len(rows), 'row', 'rows')} ({self.effective_rows:,.0f} effective), "
-            f"median depth {np.median(counts):,.0f}, {covered:.0%} of the columns covered"
+            f"{len(self):,} rows with the query ({self.effective_rows:,.0f} effective), "
+            f"median depth {np.median(depths):,.0f}, {covered:.0%} of the query covered by hits"
         )
 
     @classmethod
     def of_query(cls, query: Sequence) -> Self:
         """Return the alignment of a query of proteins alone."""
         row = PROTEIN.decode(query.unmasked).replace("*", "X")
-        return cls([query.title], [row.encode()], [find_organism(query.title)])
+        return cls([sanitize(query.title)], [row.encode()], [find_organism(query.title)])
 
     @classmethod
     def from_hits(cls, *results: QueryResult) -> Self:
@@ -128,7 +126,7 @@ class MultipleAlignment:
                 )
             for piece in result.pieces():
                 listed = piece.per_alignment()
-                titles += listed.titles
+                titles += map(sanitize, listed.titles)
                 rows += make_rows(len(query), listed.tracebacks, listed.target_codes)
                 known = listed.taxids if listed.targets.has_taxids else [()] * len(listed)
                 organisms += map(find_organism, listed.titles, known)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from swdual.errors import InputError
 from swdual.io.endings import find_ending
 from swdual.profiles.frequencies import standard_background
+from swdual.profiles.hmmer import LETTERS
 from swdual.profiles.letters import PLACES
 from swdual.profiles.position_scores import PositionScores
 from swdual.profiles.rows import read_query
@@ -22,9 +23,6 @@ from swdual.profiles.text import read_text
 from swdual.sequences.alphabet import CODES, PROTEIN
 from swdual.sequences.scoring import ScoringScheme
 from swdual.text.messages import quote
-
-LETTERS = "ACDEFGHIKLMNPQRSTVWY"
-"""The order of columns without names."""
 
 RESIDUE_COLUMNS = ("residue", "query", "aa", "letter")
 """Names of the column that has the query."""

@@ -68,7 +68,7 @@ def test_one_query_goes_to_standard_output(run, family):
         == [title.split()[0] for title in expected.titles]
     )
     assert outcome.out.splitlines()[1::2] == [row.decode() for row in expected.rows]
-    assert "swdual: mine: 2 rows (2 effective), median depth 2" in outcome.err
+    assert "swdual: mine: 3 rows with the query (2 effective), median depth 3" in outcome.err
     assert "round 2, mine: 3 hits, 3 included, 0 new, 0 lost; converged" in outcome.err
 
 
@@ -134,6 +134,9 @@ def test_an_input_of_alphafold_gets_its_alignments(run, family):
     assert (first["id"], first["pairedMsa"]) == (["A", "B"], "")
     assert names(first["unpairedMsa"]) == ["A", "near3", "near2"]
     assert names(other["unpairedMsa"]) == ["C", "kin2", "kin1"]
+    part = run("msa", "job.json", "f.fa", "-o", "part.json", "--query-loc", "2-20")
+    assert part.code == 1
+    assert "leave out --query-loc" in part.err
     refused = run("msa", "job.json", "f.fa", "-o", "job.json", "--force")
     assert refused.code == 6
     assert "is also an input" in refused.err
@@ -158,6 +161,8 @@ def test_rows_are_filtered(run, family):
         (["one.fa", "f.fa", "-o", "x.pdb"], 1, ["x.pdb: no format", ".a3m", ".sto"]),
         (["one.fa", "f.fa", "-f", "a2m"], 1, ["a3m"]),
         (["one.fa", "gone.fa"], 2, ["gone.fa"]),
+        (["one.fa", "gone.fa", "-o", "new/"], 2, ["gone.fa"]),
+        (["gone.json", "f.fa"], 1, ["error: gone.json: cannot be opened"]),
         (["one.fa", "f.fa", "--stats", "none"], 1, ["--stats none"]),
         (["q.fa", "f.fa", "--iterations", "-1"], 1, ["--iterations"]),
     ],

@@ -143,3 +143,9 @@ def test_the_picture_shows_residues_identities_and_depth():
     ]
     assert alignment.plot(ax=pyplot.subplots()[1]).get_title(loc="center") == "q: 4 rows"
     pyplot.close("all")
+
+
+def test_titles_have_no_tabs():
+    """They separate the chains of a complex."""
+    result = swdual.search({"q\tx": "MKVLAWGGHE"}, {"t\ty": "MKVLAWGGHE"}, evalue=1e3)[0]
+    assert swdual.MultipleAlignment.from_hits(result).titles == ["q x", "t y"]

@@ -16,7 +16,7 @@ def name_database(place: int) -> str:
     return f"database-{place + 1}"
 
 
-class FamilySearch:
+class MsaSearch:
     """Searches of some queries in one database after the other; `swdual.api` makes it.
 
     Parameters
