@@ -196,15 +196,21 @@ class Round:
 
     @property
     def warnings(self) -> list[str]:
-        """Signs that the profiles drift away from their queries; empty texts if there are none.
+        """What may be wrong with the profiles, for each query; empty texts if nothing is.
 
-        The query itself is no longer included or no longer has the highest score, or targets are
-        lost. There are none in round 1.
+        Signs that they drift away from their queries: the query itself is no longer included or no
+        longer has the highest score, or targets are lost. There are none in round 1. And as many
+        targets are included as `max_target_seqs` allows, so that others may be missing.
         """
-        if self.number == 1:
-            return [""] * len(self.results)
         rows = zip(self.results, self.originals, self.query_ranks, self.lost, strict=True)
-        return ["; ".join(_list_signs(*row)) for row in rows]
+        signs = [[*_list_signs(*row)] if self.number > 1 else [] for row in rows]
+        for result, targets, said in zip(self.results, self.targets, signs, strict=True):
+            if 0 < result.params.max_target_seqs <= len(targets):
+                said.append(
+                    f"all {len(targets):,} hits that `max_target_seqs` allows are included, "
+                    "perhaps not all there are"
+                )
+        return ["; ".join(said) for said in signs]
 
     @property
     def converged(self) -> list[bool]:
