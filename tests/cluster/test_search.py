@@ -161,6 +161,17 @@ def test_rounds_there_are_those_here(data, pair):
     assert [done.number for done in here] == [1, 2]
 
 
+def test_multiple_alignments_there_are_those_here(run, data, pair, here):
+    """The same bytes: rounds on the nodes, in one database after the other."""
+    given = ("msa", data / "q.fa", data / "d.db", data / "few.db", "--inclusion", "1")
+    assert run(*given, "-o", "here/").code == 0
+    assert run(*given, "-o", "there/", "--cluster", pair.address).code == 0
+    local, remote = (sorted((here / name).iterdir()) for name in ("here", "there"))
+    assert [path.name for path in local] == [path.name for path in remote]
+    assert [path.read_bytes() for path in local] == [path.read_bytes() for path in remote]
+    assert max(path.read_text().count(">") for path in local) > 10
+
+
 STORED = {
     "hard": {"db_hard_mask": "stored"},
     "soft": {"db_soft_mask": "stored"},
