@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
+from Bio import SeqIO
 from oracles import multiple_alignment as oracle
 
 import swdual
@@ -149,3 +152,39 @@ def test_titles_have_no_tabs():
     """They separate the chains of a complex."""
     result = swdual.search({"q\tx": "MKVLAWGGHE"}, {"t\ty": "MKVLAWGGHE"}, evalue=1e3)[0]
     assert swdual.MultipleAlignment.from_hits(result).titles == ["q x", "t y"]
+
+
+def pairs_of(query, row, target):
+    """Return the pairs of query and target positions that two aligned texts pair."""
+    place, column, pairs = target.find(row.replace("-", "").upper()), 0, set()
+    assert place >= 0
+    for one, other in zip(query, row, strict=True):
+        if "-" not in one + other:
+            pairs.add((column, place))
+        column += one != "-"
+        place += other != "-"
+    return pairs
+
+
+def test_rows_and_columns_are_nearly_those_of_jackhmmer():
+    """HMMER 3.3 finds the same targets: see golden/record_jackhmmer.py."""
+    recorded = json.loads(gzip.decompress((GOLDEN / "jackhmmer.json.gz").read_bytes()))
+    proteins = ROOT / "data" / "proteins.fasta"
+    with proteins.open() as lines:
+        targets = {record.id: str(record.seq) for record in SeqIO.parse(lines, "fasta")}
+    found = swdual.msa(ROOT / "data" / "queries.fasta", proteins)
+    assert [alignment.id for alignment in found] == [*recorded]
+    for alignment in found:
+        ours, theirs = {}, {}
+        for title, row in zip(alignment.titles[1:], alignment.rows[1:], strict=True):
+            name, text = title.split()[0], row.decode()
+            gapped = iter(alignment.query)
+            query = "".join("-" if letter.islower() else next(gapped) for letter in text)
+            ours.setdefault(name, set()).update(pairs_of(query, text.upper(), targets[name]))
+        for name, query, row in recorded[alignment.id]:
+            theirs.setdefault(name, set()).update(pairs_of(query, row, targets[name]))
+        theirs.pop(alignment.id, None)  # the query itself is no row of ours
+        assert ours.keys() == theirs.keys()
+        both = sum(len(ours[name] & theirs[name]) for name in ours)
+        for pairs in (ours, theirs):
+            assert both > 0.9 * sum(map(len, pairs.values()))
