@@ -146,6 +146,11 @@ class Validator:
                 f"gap character {letter!r} among the residues (an alignment, not a sequence?); "
                 "remove the gaps, or use `on_invalid='skip'`"
             )
+        elif letter == ":":
+            message = (
+                "':' among the residues (chains of a complex, as ColabFold joins them?); write "
+                "each chain as a record, and give them to 'swdual msa --complex'"
+            )
         else:
             kind = "an amino acid" if self.alphabet.name == PROTEIN.name else "a nucleotide"
             is_digit = letter.encode() in DIGITS

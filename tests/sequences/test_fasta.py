@@ -294,6 +294,14 @@ def test_a_gap_among_the_residues_is_refused(refuses, run, here, gap):
     assert "x.fa: 1 record with invalid residues left out" in outcome.err
 
 
+def test_chains_that_are_joined_are_refused(refuses, here):
+    """ColabFold's FASTA has the chains of a complex in one record."""
+    (here / "x.fa").write_text(">a\nMKV:MKL\n")
+    refuses(
+        1, ["x.fa:2: ':' among the residues", "write each chain as a record"], "msa", "x.fa", "t.fa"
+    )
+
+
 INVALID = {"~": b"~", "@": b"@", "\u00e9": "\u00e9".encode(), "\xff": b"\xff", "\\x00": b"\0"}
 
 
