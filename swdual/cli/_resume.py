@@ -43,13 +43,17 @@ class Resumption:
         if resume and self._completion is None:
             raise click.UsageError("--resume needs the file that the search was to write: -o FILE.")
 
-    def is_complete(self, identify: Callable[[], Identity]) -> bool:
+    def is_complete(
+        self, identify: Callable[[], Identity], list_files: Callable[[], list[str]] | None = None
+    ) -> bool:
         """Return whether nothing is to be done, as the output is complete; then say so.
 
         Parameters
         ----------
         identify
             Returns which search it is.
+        list_files
+            Returns the files of the output, if it is not one file.
 
         Raises
         ------
@@ -57,9 +61,14 @@ class Resumption:
             If the output is that of another search.
         """
         completion = self._completion
-        if completion is None or not self._resumes or self._forces or not completion.has_output():
+        if completion is None or not self._resumes or self._forces:
             return False
-        completion.require(identify())
+        files = [completion] if list_files is None else [*map(completion.of_file, list_files())]
+        if not all(each.has_output() for each in files):
+            return False
+        identity = identify()
+        for each in files:
+            each.require(identity)
         logger.info("%s is complete: nothing to resume; --force searches again", self._out)
         return True
 

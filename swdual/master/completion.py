@@ -51,6 +51,7 @@ class Completion:
     def __init__(self, out: str | os.PathLike[str], journal: Path, chosen: OutputFormat) -> None:
         self._out = os.fspath(out)
         self._journal = journal
+        self._chosen = chosen
         self._shown: dict[str, str | None] = {
             "format": chosen.name,
             "fields": " ".join(chosen.fields) or None,
@@ -58,6 +59,10 @@ class Completion:
             "compression": split_compression(out)[1],
         }
         self._left: bytes | None = None
+
+    def of_file(self, path: str) -> Completion:
+        """Return the record of one of the files, if the output has several."""
+        return Completion(path, self._journal, self._chosen)
 
     def has_output(self) -> bool:
         """Return whether the output is there, and no search that was to write it was ended.
