@@ -502,12 +502,13 @@ def prepare_msa(
     if not databases:
         raise InputError("there is no database; give one or several")
     options = choose_row_options(rules, options)
+    opened = [rules.open_database(each, options) for each in databases]  # before the first search
 
     def prepare(place: int, before: IteratedSearch | None) -> IteratedSearch:
         if before is None:
-            return prepare_iteration(queries, databases[place], rules, options)
+            return prepare_iteration(queries, opened[place], rules, options)
         later = replace(options, query_loc=None)  # the queries are the parts
-        return prepare_iteration(before.queries, databases[place], rules, later, before.checkpoint)
+        return prepare_iteration(before.queries, opened[place], rules, later, before.checkpoint)
 
     return MsaSearch(prepare, len(databases))
 

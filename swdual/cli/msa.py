@@ -7,6 +7,7 @@ import os
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 import click
@@ -36,7 +37,9 @@ from swdual.text.messages import duration
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from swdual.multiple_alignment.alphafold_input import AlphaFoldInput
     from swdual.multiple_alignment.format import AlignmentFormat
+    from swdual.multiple_alignment.multiple_alignment import Complex, MultipleAlignment
     from swdual.results.file_types import OutputFormat
     from swdual.sequences.sequence import Sequence as Query
 
@@ -215,16 +218,18 @@ def command(
     from swdual.master.iteration import RoundOptions
     from swdual.multiple_alignment.alphafold_input import AlphaFoldInput
     from swdual.multiple_alignment.filters import RowFilters
-    from swdual.multiple_alignment.format import list_files
-    from swdual.multiple_alignment.multiple_alignment import Complex, MultipleAlignment
+    from swdual.request.inputs import read_inputs
     from swdual.request.options import SearchOptions
 
     job = AlphaFoldInput.read(query) if AlphaFoldInput.is_one(query) else None
-    target = _Target.of(out, outfmt or ("alphafold3" if job else None))
+    together = together or job is not None
+    target = _Target.of(query, out, outfmt, job, together=together)
     rules = RoundOptions(iterations, inclusion, pseudocount, query_seed, min_block_width)
     filters = RowFilters(coverage, query_identity, row_identity, diff, min_residues, depth)
     options["mask"] = read_mask(options["mask"])
     read_target_lists(options)
+    if job is not None and options["dbtype"] == "auto":
+        options["dbtype"] = "prot"  # the input says what is a protein
     resumption = Resumption(target.main, target.shown, resume=resume, force=force)
     settings = SearchOptions(journal=resumption.journal, resume=resume, **options)
     if options["cluster"] is not None:
@@ -233,10 +238,11 @@ def command(
         silence_dask_logs()
     sources = [*map(name_input, databases)]
     queries = name_input(query) if job is None else job.queries()
-    shown = {**asdict(filters), "complex": "yes" if together or job else "no"}
+    shown = {**asdict(filters), "complex": "yes" if together else "no"}
     identity = {name.replace("_", "-"): value for name, value in shown.items()}
     if resumption.is_complete(
-        lambda: {**identify_msa(queries, sources, rules, settings), **identity}
+        lambda: {**identify_msa(queries, sources, rules, settings), **identity},
+        lambda: target.list_files(read_inputs(queries, sources[0], settings).queries),
     ):
         return
     replaced = resumption.replaces
@@ -251,21 +257,23 @@ def command(
         resumption.begin()
         search = prepare_msa(queries, sources, rules, settings)
         journal_kept.enter_context(search.keep_journal(resumption.left))
-        groups = target.group(search.queries, together=together or job is not None)
-        alone = [*map(MultipleAlignment.of_query, search.queries)]
-        for name, places in groups.items():
-            for file, _ in list_files(
-                Complex.of((alone[place] for place in places), job), name, target.module
-            ):
-                check_target(file, target.module.KIND, force=replaced, inputs=named_inputs())
+        written = target.list_files(search.queries)
+        for file in written:
+            check_target(file, target.module.KIND, force=replaced, inputs=named_inputs())
         for done in search.rounds():
             log_round(done)
         found = [each.filter(filters) for each in search.alignments()]
-        for name, places in groups.items():
-            alignments = Complex.of((found[place] for place in places), job)
-            alignments.write(name, target.format, force=replaced, finish=keep_record)
+        complexes = target.group(found)
+        for name, chains in complexes.items():
+            chains.write(name, target.format, force=replaced, finish=keep_record)
     for each in found:
         logger.info("%s: %s", each.id, each.describe())
+    for chains in complexes.values():
+        if len(chains.chains) > 1:
+            log = logger.info if chains.pairs else logger.warning
+            log("%s: %s", " + ".join(each.id for each in chains.chains), chains.describe())
+    if len(written) > 1:
+        logger.info("written: %s", ", ".join(written))
     logger.info(
         "%s after %s",
         pluralize(len(found), "alignment", "alignments"),
@@ -284,28 +292,50 @@ class _Target:
     format, module
         The name and the module of the format.
     is_folder
-        Whether `out` is a folder, with a file for each query.
+        Whether `out` is a folder, with a file for each query or for the complex.
+    together
+        What the file of a complex is called in a folder; None if queries are no complex.
+    job
+        The input of AlphaFold 3 that the queries are of, if any.
     """
 
     out: str
     format: str
     module: AlignmentFormat
     is_folder: bool
+    together: str | None
+    job: AlphaFoldInput | None
 
     @classmethod
-    def of(cls, out: str, outfmt: str | None) -> Self:
-        """Return the target that the options name.
+    def of(
+        cls,
+        queries: str,
+        out: str,
+        outfmt: str | None,
+        job: AlphaFoldInput | None,
+        *,
+        together: bool,
+    ) -> Self:
+        """Return the target that the arguments and options name.
 
         Raises
         ------
         InputError
             If the format is unknown.
         """
-        from swdual.multiple_alignment.format import DEFAULT, choose_format, load_format
+        from swdual.multiple_alignment.alphafold_input import DIALECT
+        from swdual.multiple_alignment.format import (
+            DEFAULT,
+            choose_format,
+            load_format,
+            name_file,
+        )
 
         is_folder = out.endswith("/") or os.path.isdir(out)
-        format = choose_format(out, outfmt or (DEFAULT if is_folder else None))
-        return cls(out, format, load_format(format), is_folder)
+        default = DEFAULT if job is None else DIALECT
+        format = choose_format(out, outfmt or (default if is_folder else None), default)
+        name = name_file(Path(queries).name.partition(".")[0]) or "complex"
+        return cls(out, format, load_format(format), is_folder, name if together else None, job)
 
     @property
     def main(self) -> str:
@@ -331,39 +361,53 @@ class _Target:
             with suppress(OSError):  # it holds files
                 os.rmdir(self.out)
 
-    def group(self, queries: Sequence[Query], *, together: bool) -> dict[str, list[int]]:
-        """Return the files, and the numbers of the queries that are in each.
+    def group(self, alignments: Sequence[MultipleAlignment]) -> dict[str, Complex]:
+        """Return the outputs, and the chains of each.
 
         Parameters
         ----------
-        queries
-            The queries.
-        together
-            Whether they are the chains of a complex.
+        alignments
+            One of each query.
 
         Raises
         ------
         click.UsageError
             If there are several alignments for one file.
         """
+        from swdual.multiple_alignment.format import name_file, number_equal
+        from swdual.multiple_alignment.multiple_alignment import Complex
+
+        ending = self.module.KIND.endings[0] if self.is_folder else ""
+        if self.together is not None:
+            name = os.path.join(self.out, self.together + ending) if ending else self.out
+            return {name: Complex.of(alignments, self.job)}
         if not self.is_folder:
-            if not together and len(queries) > 1:
+            if len(alignments) > 1:
                 raise click.UsageError(
-                    f"There are {len(queries):,} queries: name a folder with -o, such as "
+                    f"There are {len(alignments):,} queries: name a folder with -o, such as "
                     "msas/, which gets a file for each; or say that they are the chains of a "
                     "--complex."
                 )
-            return {self.out: [*range(len(queries))]}
-        from swdual.multiple_alignment.format import name_file
+            return {self.out: Complex.of(alignments)}
+        names = (name_file(each.id) or str(k) for k, each in enumerate(alignments, start=1))
+        return {
+            os.path.join(self.out, name + ending): Complex.of([each])
+            for name, each in zip(number_equal(names), alignments, strict=True)
+        }
 
-        ending = self.module.KIND.endings[0]
-        files: dict[str, list[int]] = {}
-        for number, query in enumerate(queries):
-            name = name_file(query.id) or str(number + 1)
-            path = os.path.join(self.out, name + ending)
-            if together:
-                return {path: [*range(len(queries))]}
-            if path in files:
-                path = os.path.join(self.out, f"{name}.{number + 1}{ending}")
-            files[path] = [number]
-        return files
+    def list_files(self, queries: Sequence[Query]) -> list[str]:
+        """Return the names of the files that the alignments of some queries go to.
+
+        Raises
+        ------
+        click.UsageError
+            If there are several alignments for one file.
+        """
+        from swdual.multiple_alignment.format import list_files
+        from swdual.multiple_alignment.multiple_alignment import MultipleAlignment
+
+        return [
+            file
+            for name, chains in self.group([*map(MultipleAlignment.of_query, queries)]).items()
+            for file, _ in list_files(chains, name, self.module)
+        ]

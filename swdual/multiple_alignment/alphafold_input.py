@@ -73,7 +73,11 @@ class AlphaFoldInput:
                 file=path,
             ) from error
         if not queries:
-            raise InputError("has no protein without unpairedMsa and pairedMsa", file=path)
+            raise InputError(
+                "has no protein without alignment; AlphaFold 3 wants both unpairedMsa and "
+                "pairedMsa, or neither: leave them out to have them made",
+                file=path,
+            )
         return job
 
     def queries(self) -> list[tuple[str, str]]:

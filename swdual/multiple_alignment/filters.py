@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, fields
 
 import numpy as np
@@ -14,7 +15,9 @@ from swdual.multiple_alignment.diversity import (
     count_similar,
     select_diverse,
 )
-from swdual.runtime.keywords import plain_number, require_range
+from swdual.runtime.keywords import find_fractions, plain_number, require_range
+
+logger = logging.getLogger("swdual")
 
 SIMILAR = 0.8
 """From this share of equal letters on, two rows count as similar."""
@@ -67,6 +70,12 @@ class RowFilters:
             object.__setattr__(self, field.name, value)
             percentage = field.name in ("coverage", "query_identity", "row_identity")
             require_range(field.name, value, 0, percentage=percentage)
+        for text in find_fractions(
+            coverage=self.coverage,
+            query_identity=self.query_identity,
+            row_identity=self.row_identity,
+        ):
+            logger.warning("%s", text)
 
     def choose(self, columns: NDArray[np.uint8]) -> NDArray[np.int64]:
         """Return the indices of the rows that stay, ascending.
@@ -78,22 +87,42 @@ class RowFilters:
         columns
             (rows, L) letters, the query first.
         """
+        accepted = np.flatnonzero(self.accept(columns))
+        return accepted[self.thin(columns[accepted])]
+
+    def accept(self, columns: NDArray[np.uint8]) -> NDArray[np.bool_]:
+        """Return which rows are within the limits of a row by itself; the query is.
+
+        Parameters
+        ----------
+        columns
+            (rows, L) letters, the query first.
+        """
         codes = _CODES[columns]
         present = codes < RESIDUES
         residues = np.count_nonzero(present, axis=1)
-        length = columns.shape[1]
         equal = np.count_nonzero(present & (codes == codes[0]), axis=1)
-        passing = (residues > 0) & (residues >= self.min_residues)
-        passing &= 100 * residues >= self.coverage * length
+        passing: NDArray[np.bool_] = (residues > 0) & (residues >= self.min_residues)
+        passing &= 100 * residues >= self.coverage * columns.shape[1]
         # As many may differ as hhfilter lets differ.
         differing = np.floor((0.9999 - 0.01 * self.query_identity) * residues + 0.9999)
         if self.query_identity > 0:
             passing &= residues - equal < differing
-        passing &= _are_first(columns)
         passing[0] = True
-        kept = np.flatnonzero(passing)
+        return passing
+
+    def thin(self, columns: NDArray[np.uint8]) -> NDArray[np.int64]:
+        """Return the indices of the rows that stay beside each other, ascending.
+
+        Parameters
+        ----------
+        columns
+            (rows, L) letters, the query first.
+        """
+        kept = np.flatnonzero(_are_first(columns))
         if self.row_identity < 100 or 0 < self.diff < len(kept):
-            kept = kept[_select(codes[kept], present[kept], self.row_identity, self.diff)]
+            codes = _CODES[columns[kept]]
+            kept = kept[_select(codes, codes < RESIDUES, self.row_identity, self.diff)]
         return kept[: self.depth + 1] if self.depth else kept
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, cast
 
 from swdual import registry
@@ -53,8 +54,12 @@ def load_format(name: str) -> AlignmentFormat:
     return cast(AlignmentFormat, registry.load(PACKAGE, name))
 
 
-def choose_format(path: str | os.PathLike[str], name: str | None = None) -> str:
+def choose_format(
+    path: str | os.PathLike[str], name: str | None = None, default: str = DEFAULT
+) -> str:
     """Return the name of the format of a file, by the file's name unless it is given.
+
+    `default` is that of a file whose name has no ending.
 
     Raises
     ------
@@ -71,7 +76,7 @@ def choose_format(path: str | os.PathLike[str], name: str | None = None) -> str:
     }
     ending = find_ending(path)
     if not ending or ending in endings:
-        return endings.get(ending, DEFAULT)
+        return endings.get(ending, default)
     raise InputError(
         f"no format of multiple alignments has this ending; known are {' '.join(endings)}, and "
         f"after these {' '.join(COMPRESSIONS)}",
@@ -86,6 +91,20 @@ def name_file(identifier: str) -> str:
     'sp_P69905_HBA_HUMAN'
     """
     return _UNSAFE.sub("_", identifier)
+
+
+def number_equal(names: Iterable[str]) -> list[str]:
+    """Return names, of which equal ones get a number from 2 on.
+
+    >>> number_equal(["a", "b", "a", "a"])
+    ['a', 'b', 'a.2', 'a.3']
+    """
+    seen: Counter[str] = Counter()
+    numbered = []
+    for name in names:
+        seen[name] += 1
+        numbered.append(name if seen[name] == 1 else f"{name}.{seen[name]}")
+    return numbered
 
 
 def list_files(

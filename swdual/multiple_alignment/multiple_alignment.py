@@ -17,7 +17,7 @@ from swdual.errors import InputError
 from swdual.hits.query_result import QueryResult
 from swdual.multiple_alignment.alphafold_input import AlphaFoldInput
 from swdual.multiple_alignment.filters import RowFilters, count_effective
-from swdual.multiple_alignment.format import write_alignment
+from swdual.multiple_alignment.format import number_equal, write_alignment
 from swdual.multiple_alignment.organisms import find_organism
 from swdual.multiple_alignment.rows import GAP, make_rows, match_columns
 from swdual.runtime.extras import import_extra
@@ -48,11 +48,15 @@ class MultipleAlignment:
         for gaps.
     organisms
         What identifies the organism of each row, or "": see `find_organism`.
+    origin, filters
+        The alignment that these rows were filtered from, and by what: `Complex` pairs its rows.
     """
 
     titles: list[str] = field(repr=False)
     rows: list[bytes] = field(repr=False)
     organisms: list[str] = field(repr=False)
+    origin: MultipleAlignment | None = field(default=None, repr=False)
+    filters: RowFilters | None = field(default=None, repr=False)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -94,8 +98,8 @@ class MultipleAlignment:
 
     @classmethod
     def of_query(cls, query: Sequence) -> Self:
-        """Return the alignment of a query of proteins alone."""
-        row = PROTEIN.decode(query.unmasked).replace("*", "X")
+        """Return the alignment of a query of proteins alone, without the stops at its end."""
+        row = PROTEIN.decode(query.unmasked).rstrip("*").replace("*", "X")
         return cls([sanitize(query.title)], [row.encode()], [find_organism(query.title)])
 
     @classmethod
@@ -115,6 +119,7 @@ class MultipleAlignment:
         query = results[0].query
         found = cls.of_query(query)
         titles, rows, organisms = found.titles, found.rows, found.organisms
+        length = len(found.query)
         for result in results:
             if result.params.comparison.translates:
                 raise InputError("a multiple alignment is of proteins, not of translated ones")
@@ -127,7 +132,7 @@ class MultipleAlignment:
             for piece in result.pieces():
                 listed = piece.per_alignment()
                 titles += map(sanitize, listed.titles)
-                rows += make_rows(len(query), listed.tracebacks, listed.target_codes)
+                rows += make_rows(length, listed.tracebacks, listed.target_codes)
                 known = listed.taxids if listed.targets.has_taxids else [()] * len(listed)
                 organisms += map(find_organism, listed.titles, known)
         return found
@@ -165,22 +170,26 @@ class MultipleAlignment:
         )
         ax.plot(np.arange(1, length + 1), present.sum(axis=0), color="#d55e00", linewidth=1.2)
         ax.yaxis.set_major_locator(MaxNLocator(integer=True))
-        ax.set(xlabel="position of the query", ylabel="rows", title=f"{self.id}: {count:,} rows")
+        rows = pluralize(count, "row", "rows")
+        ax.set(xlabel="position of the query", ylabel="rows", title=f"{self.id}: {rows}")
         ax.figure.colorbar(shown, ax=ax, label="identity with the query")
         return ax
 
     def filter(self, filters: RowFilters) -> Self:
-        """Return the alignment of the rows that pass."""
-        return self.take(filters.choose(self.columns).tolist())
+        """Return the alignment of the rows that pass.
+
+        In a `Complex` with other chains, rows are paired before they are compared.
+        """
+        chosen = self.take(filters.choose(self.columns).tolist())
+        return replace(chosen, origin=self, filters=filters)
 
     def take(self, indices: Iterable[int]) -> Self:
         """Return the alignment of some rows, in this order; the query's index is 0."""
         places = list(indices)
-        return replace(
-            self,
-            titles=[self.titles[k] for k in places],
-            rows=[self.rows[k] for k in places],
-            organisms=[self.organisms[k] for k in places],
+        return type(self)(
+            [self.titles[k] for k in places],
+            [self.rows[k] for k in places],
+            [self.organisms[k] for k in places],
         )
 
     def write(
@@ -220,15 +229,22 @@ class Complex:
         The identifiers of the chains that have each query.
     job
         The input of AlphaFold 3 that the chains are of, if any.
+    filters
+        Which pairs, and which rows of each chain alone, stay.
     """
 
     chains: list[MultipleAlignment]
     names: list[list[str]]
     job: AlphaFoldInput | None = None
+    filters: RowFilters | None = None
 
     @classmethod
     def of(cls, alignments: Iterable[MultipleAlignment], job: AlphaFoldInput | None = None) -> Self:
         """Return a complex of chains, of which equal ones become one.
+
+        Rows that filters left out take part again: which row is the partner of which does not
+        depend on the others that are like them. The filters of the first chain then choose among
+        the pairs, and among the rows of each chain that are in no pair.
 
         Parameters
         ----------
@@ -239,24 +255,40 @@ class Complex:
         """
         chains: dict[str, MultipleAlignment] = {}
         names: dict[str, list[str]] = defaultdict(list)
-        for each in alignments:
+        given = [*alignments]
+        for each, name in zip(given, number_equal(each.id for each in given), strict=True):
             chains.setdefault(each.query, each)
-            names[each.query] += [each.id] if job is None else job.ids_of(each.query)
-        return cls([*chains.values()], [*names.values()], job)
+            names[each.query] += [name] if job is None else job.ids_of(each.query)
+        unique = [*chains.values()]
+        if len(unique) < 2:  # its rows are chosen
+            return cls(unique, [*names.values()], job)
+        return cls([x.origin or x for x in unique], [*names.values()], job, unique[0].filters)
+
+    def describe(self) -> str:
+        """Return how many rows are paired, and of how many organisms."""
+        if not any(organism for chain in self.chains for organism in chain.organisms[1:]):
+            return "no row tells its organism, so that none are paired"
+        organisms = {
+            self.chains[place].organisms[row]
+            for pair in self.pairs
+            for place, row in enumerate(pair)
+            if row != ABSENT
+        }
+        pairs = pluralize(len(self.pairs), "paired row", "paired rows")
+        return f"{pairs} of {pluralize(len(organisms), 'organism', 'organisms')}"
 
     @cached_property
-    def pairs(self) -> list[tuple[int, ...]]:
-        """The row of each chain in each paired row, or `ABSENT`; that of the queries is left out.
-
-        Of each organism, the best rows of all chains that it has are paired, then the second best,
-        as long as all of these have some. Rows of more chains come first, then those of better
-        ranks. So AlphaFold-Multimer pairs (Evans et al. 2021, doi:10.1101/2021.10.04.463034,
-        section 7.2), but for the rank, which is that of the search here and not the identity.
-        """
+    def _all_pairs(self) -> list[tuple[int, ...]]:
+        """The row of each chain in each pair, before filters."""
         rows: dict[str, list[list[int]]] = {}
         for place, chain in enumerate(self.chains):
-            for row, organism in enumerate(chain.organisms[1:], start=1):
-                if organism:
+            passing = np.ones(len(chain), bool)
+            if self.filters is not None:
+                passing = self.filters.accept(chain.columns)
+            equal = (chain.columns == chain.columns[0]) & (chain.columns != GAP)
+            order = np.argsort(-np.count_nonzero(equal, axis=1), kind="stable")
+            for row in order.tolist():
+                if organism := chain.organisms[row] if row and passing[row] else "":
                     rows.setdefault(organism, [[] for _ in self.chains])[place].append(row)
         pairs: list[tuple[int, ...]] = []
         for of_chains in rows.values():
@@ -268,10 +300,53 @@ class Complex:
                 ]
         return sorted(pairs, key=_rank)
 
+    @cached_property
+    def pairs(self) -> list[tuple[int, ...]]:
+        """The row of each chain in each paired row, or `ABSENT`; that of the queries is left out.
+
+        Of each organism, the rows of all chains that it has and that equal their queries most are
+        paired, then the second ones, as long as all of these have some. Rows of more chains come
+        first, then those of better ranks. So AlphaFold-Multimer pairs (Evans et al. 2021,
+        doi:10.1101/2021.10.04.463034, section 7.2).
+        """
+        pairs = self._all_pairs
+        if self.filters is None or not pairs:
+            return pairs
+        joined = np.concatenate(
+            [
+                chain.columns[[0, *(pair[place] for pair in pairs)]]
+                for place, chain in enumerate(self.chains)
+            ],
+            axis=1,
+        )
+        for place, part in enumerate(self._parts):
+            absent = [k for k, pair in enumerate(pairs, start=1) if pair[place] == ABSENT]
+            joined[absent, part] = GAP
+        return [pairs[k - 1] for k in self.filters.thin(joined).tolist() if k]
+
+    @property
+    def _parts(self) -> list[slice]:
+        """The columns of each chain in rows of all chains."""
+        ends = np.cumsum([len(chain.query) for chain in self.chains]).tolist()
+        return [slice(*ends) for ends in zip([0, *ends], ends, strict=False)]
+
+    @cached_property
+    def _alone(self) -> list[list[int]]:
+        """The rows of each chain that are in no pair, without the query."""
+        found = []
+        for place, chain in enumerate(self.chains):
+            paired = {pair[place] for pair in self._all_pairs}
+            rows = [row for row in range(len(chain)) if row not in paired]
+            if self.filters is not None:
+                depth = max(0, self.filters.depth - len(self.pairs)) if self.filters.depth else None
+                chosen = self.filters.choose(chain.columns[rows]).tolist()
+                rows = [rows[k] for k in chosen][: None if depth is None else depth + 1]
+            found.append(rows[1:])
+        return found
+
     def unpaired(self, chain: int) -> list[int]:
-        """Return the rows of a chain that are in no pair, without the query."""
-        paired = {pair[chain] for pair in self.pairs}
-        return [row for row in range(1, len(self.chains[chain])) if row not in paired]
+        """Return the rows of a chain that are in no pair and stay, without the query."""
+        return self._alone[chain]
 
     def paired_rows(self, chain: int) -> Iterator[tuple[str, bytes]]:
         """Yield title and row of a chain for each pair; only gaps where it has none."""
@@ -287,7 +362,7 @@ class Complex:
         for row in self.unpaired(chain):
             yield alignment.titles[row], alignment.rows[row]
 
-    def joined_rows(self) -> Iterator[tuple[str, bytes]]:
+    def joined_rows(self, *, repeats_queries: bool = False) -> Iterator[tuple[str, bytes]]:
         """Yield title and row of all chains, one after the other.
 
         The queries come first, then the pairs, then the other rows of each chain, with gaps in the
@@ -295,8 +370,16 @@ class Complex:
 
             >A      B         MKVLAW GGHER
             >A/9606 B/9606    MRVLAW GGHDR
+            >A                MKVLAW -----
             >A/7227           MKILAW -----
+            >B                ------ GGHER
             >B/4932           ------ GAHER
+
+        Parameters
+        ----------
+        repeats_queries
+            Whether the query of each chain, if there are several, is above the chain's other rows,
+            too: ColabFold makes an alignment of these rows.
         """
         blank = [b"-" * len(chain.query) for chain in self.chains]
         yield (
@@ -305,9 +388,30 @@ class Complex:
         )
         for parts in zip(*map(self.paired_rows, range(len(self.chains))), strict=True):
             yield "\t".join(title for title, _ in parts), b"".join(row for _, row in parts)
-        for place in range(len(self.chains)):
-            for title, row in self.unpaired_rows(place):
+        for place, chain in enumerate(self.chains):
+            rows = [*self.unpaired_rows(place)]
+            if repeats_queries and len(self.chains) > 1:
+                rows.insert(0, (chain.titles[0], chain.rows[0]))
+            for title, row in rows:
                 yield title, b"".join([*blank[:place], row, *blank[place + 1 :]])
+
+    def plot(self, ax: matplotlib.axes.Axes | None = None) -> matplotlib.axes.Axes:
+        """Draw the rows of all chains side by side, as `MultipleAlignment.plot` draws one chain.
+
+        Parameters
+        ----------
+        ax
+            Where to draw; by default a new figure.
+        """
+        titles, rows = map(list, zip(*self.joined_rows(), strict=True))
+        joined = MultipleAlignment(titles, rows, [""] * len(rows))
+        ax = joined.plot(ax)
+        for part in self._parts[1:]:
+            ax.axvline(part.start + 0.5, color="black", linewidth=0.8)
+        ax.set_title(
+            f"{' + '.join(map('/'.join, self.names))}: {pluralize(len(rows), 'row', 'rows')}"
+        )
+        return ax
 
     def write(
         self,

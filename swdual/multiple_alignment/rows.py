@@ -31,7 +31,7 @@ def make_rows(length: int, traced: Tracebacks, targets: Sequence[bytes]) -> Iter
     Parameters
     ----------
     length
-        Residues of the query.
+        Residues of the query without the stops at its end, which get no column.
     traced
         The alignments.
     targets
@@ -41,13 +41,17 @@ def make_rows(length: int, traced: Tracebacks, targets: Sequence[bytes]) -> Iter
     for k, target in enumerate(targets):
         runs = traced.runs_of(k)
         operations = np.repeat(runs & 15, runs >> 4)
+        columns = first[k] + np.cumsum(operations != TARGET_ONLY)
+        if columns[-1] > length:
+            operations = operations[: np.searchsorted(columns, length) + (first[k] < length)]
         row = np.full(len(operations), GAP, np.uint8)
         has_letter = operations != QUERY_ONLY
         count = int(np.count_nonzero(has_letter))
         codes = raise_case(target[start[k] : start[k] + count])
         row[has_letter] = _LETTERS[np.frombuffer(codes, np.uint8)]
         row[operations == TARGET_ONLY] += _LOWER
-        yield b"-" * int(first[k]) + row.tobytes() + b"-" * (length - int(last[k]))
+        before, behind = min(int(first[k]), length), max(length - int(last[k]), 0)
+        yield b"-" * before + row.tobytes() + b"-" * behind
 
 
 def match_columns(rows: Sequence[bytes]) -> NDArray[np.uint8]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -104,12 +105,19 @@ def test_chains_of_a_complex_are_paired(run, family):
     assert [[name.split()[0].lstrip(">") for name in pair] for pair in paired] == [
         ["mine", "sp|P1|OTHER_HUMAN"],
         ["near3", "kin2"],
+        ["near1", "kin1"],  # near1 equals its query, but is the partner of kin1
     ]
+    assert "mine + sp|P1|OTHER_HUMAN: 2 paired rows of 2 organisms" in outcome.err
     alignments = swdual.msa("two.fa", "f.fa")
     Complex.of(alignments).write("y.a3m")
     assert (family / "y.a3m").read_bytes() == (family / "x.a3m").read_bytes()
     assert run("msa", "two.fa", "f.fa", "--complex", "-o", "x.csv").code == 0
     assert {"x_mine.csv", "x_sp_P1_OTHER_HUMAN.csv"} <= {*os.listdir(".")}
+    done = run("msa", "two.fa", "f.fa", "--complex", "-o", "x.csv", "--resume")
+    assert done.code == 0
+    assert "x.csv is complete: nothing to resume" in done.err
+    folder = run("msa", "two.fa", "f.fa", "--complex", "-f", "boltz", "-o", "out/")
+    assert "written: out/two_mine.csv, out/two_sp_P1_OTHER_HUMAN.csv" in folder.err
     refused = run("msa", "two.fa", "f.fa", "--complex", "-o", "x.csv")
     assert refused.code == 6
     assert "x_mine.csv: exists" in refused.err
@@ -132,14 +140,61 @@ def test_an_input_of_alphafold_gets_its_alignments(run, family):
     assert filled["sequences"][1] == entities[1]
     first, other = (filled["sequences"][k]["protein"] for k in (0, 2))
     assert (first["id"], first["pairedMsa"]) == (["A", "B"], "")
-    assert names(first["unpairedMsa"]) == ["A", "near3", "near2"]
+    assert names(first["unpairedMsa"]) == ["A", "near3", "near1", "near2"]
     assert names(other["unpairedMsa"]) == ["C", "kin2", "kin1"]
+    assert run("msa", "job.json", "f.fa", "-o", "filled.a3m").code == 0
+    assert (family / "filled.a3m").read_text().startswith("#26,27\t2,1\n>A")
+    assert run("msa", "job.json", "f.fa", "-o", "filled/").code == 0
+    assert (family / "filled" / "job.json").read_bytes() == (family / "filled.json").read_bytes()
     part = run("msa", "job.json", "f.fa", "-o", "part.json", "--query-loc", "2-20")
     assert part.code == 1
     assert "leave out --query-loc" in part.err
     refused = run("msa", "job.json", "f.fa", "-o", "job.json", "--force")
     assert refused.code == 6
     assert "is also an input" in refused.err
+
+
+def test_chains_without_organisms_are_not_paired(run, family):
+    """A warning says so; equal names have files of their own."""
+    (family / "bare.fa").write_text(re.sub(" OX=[0-9]", "", FAMILY))
+    (family / "same.fa").write_text(re.sub(">.*", ">q", QUERIES))
+    outcome = run("msa", "same.fa", "bare.fa", "--complex", "-o", "x.csv")
+    assert outcome.code == 0
+    assert "warning: q + q: no row tells its organism, so that none are paired" in outcome.err
+    texts = [(family / name).read_text() for name in ("x_q.csv", "x_q.2.csv")]
+    assert [text.splitlines()[1] for text in texts] == [
+        f"0,{sequence}" for sequence in QUERIES.splitlines()[1::2]
+    ]
+
+
+def test_a_stop_at_the_end_gets_no_column(run, family):
+    """Nor does it in rows whose alignment goes over it."""
+    for name in ("one", "f"):
+        text = (family / f"{name}.fa").read_text()
+        (family / f"{name}_stop.fa").write_text(re.sub("([A-Z])\n", "\\1*\n", text))
+    plain = run("msa", "one.fa", "f.fa")
+    assert run("msa", "one_stop.fa", "f.fa").out == plain.out
+    assert run("msa", "one_stop.fa", "f_stop.fa").out == plain.out
+
+
+def test_all_databases_are_checked_before_the_first_is_searched(run, family):
+    (family / "nt.fa").write_text(">n\n" + "ACGT" * 30 + "\n")
+    outcome = run("msa", "one.fa", "f.fa", "nt.fa", "-o", "x.a3m")
+    assert outcome.code == 1
+    assert "nt.fa" in outcome.err
+    assert "round" not in outcome.err
+    assert not [name for name in os.listdir(".") if name.startswith("x.a3m")]
+
+
+def test_a_complete_folder_is_not_made_again(run, family):
+    """All files must be there, and of this search."""
+    arguments = ["msa", "two.fa", "f.fa", "-o", "out/", "--resume"]
+    assert run(*arguments).code == 0
+    again = run(*arguments)
+    assert (again.code, "nothing to resume" in again.err) == (0, True)
+    assert run(*arguments, "--depth", "1").code == 6
+    os.remove("out/mine.a3m")
+    assert run(*arguments).code == 6
 
 
 def test_rows_are_filtered(run, family):
@@ -150,6 +205,10 @@ def test_rows_are_filtered(run, family):
     assert len(names(few.out)) == 2
     assert names(run("msa", "one.fa", "f.fa", "-qid", "90").out) == ["mine"]
     assert run("msa", "one.fa", "f.fa", "-cov", "101").code == 1
+    said = run("msa", "one.fa", "f.fa", "--coverage", "0.8").err
+    assert (
+        "--coverage is 0.8 %; it is a percentage, so that 80 stands for a fraction of 0.8" in said
+    )
 
 
 @pytest.mark.parametrize(

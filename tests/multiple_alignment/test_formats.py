@@ -70,10 +70,24 @@ def test_a3m_of_a_complex_is_colabfolds(two, tmp_path):
     assert lines[:2] == [f">{a.titles[0]}\t{b.titles[0]}", a.query + b.query]
     rows = [oracle.columns_of(row) for row in lines[1::2]]
     assert {len(row) for row in rows} == {50}
-    assert two.pairs == [(1, 3), (2, 2)]
-    both = [row for row in rows[1:] if row[:30].strip("-") and row[30:].strip("-")]
-    assert len(both) == len(two.pairs)
-    assert len(rows) == 1 + 2 + 4 + 3
+    assert two.pairs == [(2, 2), (4, 3)]  # row 4 equals its query more than row 1 does
+    paired, alone = oracle.split_as_colabfold(path.read_text())
+    for place, chain in enumerate(two.chains):
+        assert [name for name, _ in paired[place]] == [
+            chain.titles[k] for k in (0, *(pair[place] for pair in two.pairs))
+        ]
+        # ColabFold makes an alignment of the other rows, too, so it begins with the query.
+        others = [0, *two.unpaired(place)]
+        assert [name for name, _ in alone[place]] == [chain.titles[k] for k in others]
+        columns = [oracle.columns_of(row) for _, row in alone[place]]
+        assert columns == [oracle.columns_of(chain.rows[k].decode()) for k in others]
+
+
+def test_colabfold_gets_an_alignment_of_each_chain_though_all_rows_are_paired(tmp_path):
+    one, other = (random_alignment(seed, name, 9, 1, "10") for seed, name in ((4, "a"), (5, "b")))
+    Complex.of([one, other]).write(tmp_path / "x.a3m")
+    _, alone = oracle.split_as_colabfold((tmp_path / "x.a3m").read_text())
+    assert [[row for _, row in each] for each in alone] == [[one.query], [other.query]]
 
 
 def test_aligned_fasta_and_stockholm_have_the_same_columns(one, tmp_path):

@@ -119,11 +119,18 @@ def pairs_of(chains):
     Parameters
     ----------
     chains
-        The organism of each row of each chain, "" if unknown; the query's comes first.
+        The organism of each row of each chain, "" if unknown, and how many residues of the row
+        equal the query's; the query comes first.
     """
     found = []
-    for organism in {name for chain in chains for name in chain[1:] if name}:
-        rows = [[k for k, name in enumerate(chain) if k and name == organism] for chain in chains]
+    for organism in {name for chain in chains for name, _ in chain[1:] if name}:
+        rows = [
+            sorted(
+                (k for k, (name, _) in enumerate(chain) if k and name == organism),
+                key=lambda k, chain=chain: (-chain[k][1], k),
+            )
+            for chain in chains
+        ]
         there = [each for each in rows if each]
         if len(there) < 2 or max(map(len, there)) > 600:
             continue
@@ -137,6 +144,32 @@ def pairs_of(chains):
         return sum(row is None for row in pair), product, [row or -1 for row in pair]
 
     return sorted(found, key=order)
+
+
+def split_as_colabfold(text):
+    """Return the paired rows of each chain in ColabFold's a3m, and those of each chain alone.
+
+    A row belongs to the chains that have a column with a letter in it. Chains are cut by the
+    lengths in the first line.
+    """
+    head, *lines = text.splitlines()
+    lengths = [int(length) for length in head.removeprefix("#").split("\t")[0].split(",")]
+    paired, alone = [[] for _ in lengths], [[] for _ in lengths]
+    for title, row in zip(lines[::2], lines[1::2], strict=True):
+        parts, rest = [], row
+        for length in lengths:
+            part = ""
+            while sum(not letter.islower() for letter in part) < length:
+                part, rest = part + rest[0], rest[1:]
+            parts.append(part)
+        parts[-1] += rest
+        there = [k for k, part in enumerate(parts) if columns_of(part).strip("-")]
+        if len(there) > 1:
+            for k, name in enumerate(title.removeprefix(">").split("\t")):
+                paired[k].append((name, parts[k]))
+        else:
+            alone[there[0]].append((title.removeprefix(">"), parts[there[0]]))
+    return paired, alone
 
 
 def expand(rows):

@@ -36,15 +36,6 @@ for alignment in alignments:
     print(f"{alignment.id}: {alignment.describe()}")
 
 # %%
-# Look at them
-# ------------
-
-fig, axes = plt.subplots(1, 2, figsize=(9.6, 3.4))
-for ax, alignment in zip(axes, alignments, strict=True):
-    alignment.plot(ax)
-plt.show()
-
-# %%
 # Pair them
 # ---------
 #
@@ -52,8 +43,16 @@ plt.show()
 # first, with gaps where a chain has none.
 
 paired = swdual.Complex.of(alignments)
+titles = [chain.titles for chain in paired.chains]
 for row, partner in paired.pairs:
-    print(alignments[0].titles[row], "with", alignments[1].titles[partner])
+    print(titles[0][row], "with", titles[1][partner])
+print(paired.describe())
+paired.plot()
+plt.show()
+
+# %%
+# Write them
+# ----------
 
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder, "complex.json")
@@ -66,17 +65,17 @@ print(job["dialect"], [protein["id"] for protein in proteins])
 # What to see
 # -----------
 #
-# A dark row equals the query, a bright one has little in common with it; the line counts the rows
-# at each position. Rows of organisms that have only one of the proteins follow the pairs.
+# A dark row equals the queries, a bright one has little in common with them; the line counts the
+# rows at each position. Rows of organisms that have only one of the proteins follow the pairs.
 #
 # ``swdual msa chains.fasta proteins.db --complex -o complex.json`` does all of this at once.
 
-organisms = [[title.split("OX=")[1] for title in alignment.titles[1:]] for alignment in alignments]
+organisms = [[title.split("OX=")[1] for title in each[1:]] for each in titles]
 common = {*organisms[0]} & {*organisms[1]}
 assert len(paired.pairs) == len(common) == 5
 assert len({*organisms[0]} | {*organisms[1]}) == 9
 for (row, partner), place in zip(paired.pairs, range(3, 99, 2), strict=False):
-    names = [alignments[0].titles[row], alignments[1].titles[partner]]
+    names = [titles[0][row], titles[1][partner]]
     assert len({name.split("OX=")[1] for name in names}) == 1
     for protein, name in zip(proteins, names, strict=True):
         assert protein["unpairedMsa"].splitlines()[place - 1] == f">{name}"

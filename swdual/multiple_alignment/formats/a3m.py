@@ -21,6 +21,6 @@ def _lines(alignments: Complex) -> Iterator[str]:
         # The lengths of the chains, and how often each occurs; ColabFold reads it.
         lengths = ",".join(str(len(chain.query)) for chain in alignments.chains)
         yield f"#{lengths}\t{','.join(map(str, copies))}"
-    for title, row in alignments.joined_rows():
+    for title, row in alignments.joined_rows(repeats_queries=True):
         yield f">{title}"
         yield row.decode()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from swdual.io.file_kind import FileKind, begins_with
-from swdual.multiple_alignment.format import name_file
+from swdual.multiple_alignment.format import name_file, number_equal
 from swdual.multiple_alignment.multiple_alignment import ABSENT, Complex
 
 HEAD = "key,sequence"
@@ -16,8 +16,9 @@ KIND = FileKind("a CSV file of Boltz", (".csv",), begins_with(HEAD.encode(), b"s
 def files(alignments: Complex) -> Iterator[tuple[str, Iterator[str]]]:
     """Yield a file for each chain, with its identifier. See `AlignmentFormat.files`."""
     several = len(alignments.chains) > 1
-    for place, names in enumerate(alignments.names):
-        yield f"_{name_file(names[0])}" if several else "", _lines(alignments, place)
+    parts = number_equal(name_file(names[0]) for names in alignments.names)
+    for place, part in enumerate(parts):
+        yield f"_{part}" if several else "", _lines(alignments, place)
 
 
 def _lines(alignments: Complex, place: int) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from swdual.io.file_kind import FileKind, begins_with
+from swdual.multiple_alignment.format import number_equal
 from swdual.multiple_alignment.formats._columns import expand_rows
 from swdual.multiple_alignment.multiple_alignment import Complex
 from swdual.sequences.sequence import description, first_word
@@ -19,7 +20,8 @@ def files(alignments: Complex) -> Iterator[tuple[str, Iterator[str]]]:
 
 def _lines(alignments: Complex) -> Iterator[str]:
     titles, rows = zip(*alignments.joined_rows(), strict=True)
-    names = _name_rows(titles)
+    parts = (title.split("\t") for title in titles)
+    names = number_equal("+".join(first_word(part) or "-" for part in each) for each in parts)
     expanded, mark = expand_rows(rows)
     yield "# STOCKHOLM 1.0"
     for name, title in zip(names, titles, strict=True):
@@ -31,14 +33,3 @@ def _lines(alignments: Complex) -> Iterator[str]:
         yield f"{name:<{width}} {row.decode()}"
     yield f"{'#=GC RF':<{width}} {mark.decode()}"
     yield "//"
-
-
-def _name_rows(titles: tuple[str, ...]) -> list[str]:
-    """Return names without blanks, of which no two are equal."""
-    names: list[str] = []
-    seen: dict[str, int] = {}
-    for title in titles:
-        name = "+".join(first_word(part) or "-" for part in title.split("\t"))
-        seen[name] = seen.get(name, 0) + 1
-        names.append(name if seen[name] == 1 else f"{name}.{seen[name]}")
-    return names
