@@ -350,10 +350,12 @@ class _Target:
         return OutputFormat(self.format, cast(Any, self.module), (), False)
 
     def make_folder(self) -> None:
-        """Make the folder, if it is one and not there."""
-        if self.is_folder:
-            with name_errors(self.out):
+        """Make the folder, if it is one and not there; the folder of a file must be there."""
+        with name_errors(self.out):
+            if self.is_folder:
                 os.makedirs(self.out, exist_ok=True)
+            else:
+                os.stat(os.path.dirname(self.out) or ".")
 
     def remove_empty_folder(self) -> None:
         """Remove the folder if nothing is in it, as after an error."""

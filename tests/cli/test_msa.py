@@ -221,6 +221,7 @@ def test_rows_are_filtered(run, family):
         (["one.fa", "f.fa", "-f", "a2m"], 1, ["a3m"]),
         (["one.fa", "gone.fa"], 2, ["gone.fa"]),
         (["one.fa", "gone.fa", "-o", "new/"], 2, ["gone.fa"]),
+        (["one.fa", "f.fa", "-o", "new/x.a3m"], 6, ["error: new/x.a3m: cannot be written"]),
         (["gone.json", "f.fa"], 1, ["error: gone.json: cannot be opened"]),
         (["one.fa", "f.fa", "--stats", "none"], 1, ["--stats none"]),
         (["q.fa", "f.fa", "--iterations", "-1"], 1, ["--iterations"]),
