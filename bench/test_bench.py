@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -208,6 +209,42 @@ def test_sensitivity_of_another_program(tmp_path: Path, method: str) -> None:
     figures = figures_in(tmp_path / "sensitivity.json.gz")["methods"]
     shares = figures[method]["SCOPe"]["measures"]["share before the first error"]
     assert shares["family"][0] > 0.9
+
+
+@pytest.mark.parametrize("method", ["swdual", "jackhmmer -N 2", "mmseqs"])
+def test_multiple_alignments_of_a_program(tmp_path: Path, method: str) -> None:
+    """All members of the families get rows; a program agrees with itself."""
+    if method != "swdual" and not shutil.which(method.split(maxsplit=1)[0]):
+        pytest.skip(f"{method} is not installed")
+    _write_domains(tmp_path / "domains.fasta.gz")
+    command = [sys.executable, FOLDER / "msa.py", "--domains", tmp_path / "domains.fasta.gz"]
+    command += ["--queries", "5", "--method", "swdual", "--method", method, "--out", tmp_path]
+    subprocess.run(command, check=True, capture_output=True)
+    figures = figures_in(tmp_path / "msa.json.gz")
+    found = figures["methods"][method]
+    assert found["family"] > 0.9
+    assert found["false"] == 0
+    assert found["rows"] >= 2
+    assert found["agreement, theirs"] > 0.9
+    own = figures["methods"][figures["reference"]]
+    assert (own["agreement, theirs"], own["agreement, ours"]) == (1, 1)
+    assert (tmp_path / "msa.svg").exists()
+    assert f"| `{method}` |" in (tmp_path / "msa.md").read_text()
+
+
+def test_scores_of_profiles(tmp_path: Path) -> None:
+    """The script runs; each way of scoring finds the families."""
+    if not shutil.which("jackhmmer"):
+        pytest.skip("jackhmmer is not installed")
+    _write_domains(tmp_path / "domains.fasta.gz")
+    command = [sys.executable, FOLDER / "profile_scores.py", "--queries", "5"]
+    command += ["--domains", tmp_path / "domains.fasta.gz", "--keep"]
+    environment = {**os.environ, "SWDUAL_BENCH_RESULTS": str(tmp_path)}
+    subprocess.run(command, check=True, capture_output=True, env=environment)
+    (written,) = tmp_path.glob("*/profile_scores.json")
+    ways = json.loads(written.read_text())["ways"]
+    assert len(ways) == 9
+    assert all(way["family and superfamily"][0][0] == 1 for way in ways.values())
 
 
 @pytest.mark.parametrize("method", ["blastp", "diamond --sensitive", "mmseqs"])
