@@ -71,6 +71,8 @@ REPORTED = 10.0
 
 LANES = 16
 
+LARGE = 1e100
+
 MATCH = np.array([0.7939, 0.0278, 0.0135])
 INSERT = np.array([0.1551, 0.1331])
 DELETE = np.array([0.9002, 0.5630])
@@ -221,10 +223,13 @@ def find_best(scores, costs, codes, H, E, out):  # type: ignore[no-untyped-def]
 
 @numba.njit(nogil=True)
 def find_sum(odds, transitions, codes, M, I, D, out):  # type: ignore[no-untyped-def]  # noqa: E741
-    """Write the logarithm of the sum of the odds of all alignments of each lane (Forward)."""
+    """Write the logarithm of the sum of the odds of all alignments of each lane (Forward).
+
+    Numbers that grow large are scaled, with those that are added to them.
+    """
     before_M, before_I, before_D = np.empty(LANES), np.empty(LANES), np.empty(LANES)
-    match, delete = np.empty(LANES), np.empty(LANES)
-    M[:], I[:], D[:], out[:] = 0, 0, 0, 0
+    match, delete, begin, scaled = np.empty((4, LANES))
+    M[:], I[:], D[:], out[:], begin[:], scaled[:] = 0, 0, 0, 0, 1, 0
     for column in codes:
         before_M[:], before_I[:], before_D[:], match[:], delete[:] = 0, 0, 0, 0, 0
         for i in range(len(odds)):
@@ -234,11 +239,19 @@ def find_sum(odds, transitions, codes, M, I, D, out):  # type: ignore[no-untyped
                 deleted = match[k] * above[2] + delete[k] * above[6]
                 before_M[k], before_I[k], before_D[k] = M[i, k], I[i, k], D[i, k]
                 I[i, k] = M[i, k] * own[1] + I[i, k] * own[4]
-                match[k] = odds[i, column[k]] * (entering + 1)
+                match[k] = odds[i, column[k]] * (entering + begin[k])
                 M[i, k], D[i, k], delete[k] = match[k], deleted, deleted
                 out[k] += match[k]
+        for k in range(LANES):
+            if out[k] > LARGE:
+                begin[k] /= LARGE
+                out[k] /= LARGE
+                M[:, k] /= LARGE
+                I[:, k] /= LARGE
+                D[:, k] /= LARGE
+                scaled[k] += 1
     for k in range(LANES):
-        out[k] = math.log(out[k] + 1e-300)
+        out[k] = math.log(out[k] + 1e-300) + scaled[k] * math.log(LARGE)
 
 
 class Targets:

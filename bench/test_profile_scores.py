@@ -103,6 +103,20 @@ def test_scores_are_those_of_the_definitions(seed: int) -> None:
     assert sums == pytest.approx([sum_by_definition(short, each) for each in few])
 
 
+def test_sums_may_exceed_the_largest_number() -> None:
+    """A sequence that is the consensus of a long model, and one that is not."""
+    count = 300
+    model = Model(np.full((count, 32), -20.0), np.tile([0.98, 0.01, 0.01, 0.5, 0.5, 0.5, 0.5],
+                                                       (count, 1)))  # fmt: skip
+    model.scores[:, PROTEIN.encode("W")[0]] = 15
+    best, none = Targets(["W" * count, "A" * 20]).sums(model)
+    path = count * 15 * UNIT + (count - 1) * math.log(0.98)
+    assert path > 1000
+    assert path < best < path + 10
+    pairs = count * 20 * math.exp(-20 * UNIT)
+    assert none == pytest.approx(math.log(pairs), abs=0.01)
+
+
 def test_constant_costs_give_the_scores_of_a_search() -> None:
     random = np.random.default_rng(5)
     query, *sequences = draw(random, 40, 120)

@@ -453,7 +453,7 @@ def msa(
     coverage, query_identity, row_identity, diff, min_residues, depth
         Which rows stay: see `RowFilters`.
     options
-        Those of `iterate`. By default `evalue` is `inclusion`, and `max_target_seqs` 10,000.
+        Those of `iter_search`. By default `evalue` is `inclusion`, and `max_target_seqs` 10,000.
 
     Raises
     ------

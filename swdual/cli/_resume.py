@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from swdual.master.checkpoint import Identity
     from swdual.results.file_types import OutputFormat
 
+from swdual.text.messages import name_some
+
 logger = logging.getLogger("swdual")
 
 
@@ -63,13 +65,17 @@ class Resumption:
         completion = self._completion
         if completion is None or not self._resumes or self._forces:
             return False
-        files = [completion] if list_files is None else [*map(completion.of_file, list_files())]
-        if not all(each.has_output() for each in files):
+        files = [self._out] if list_files is None else list_files()
+        each_completion = [*map(completion.of_file, files)]
+        if not all(each.has_output() for each in each_completion):
             return False
         identity = identify()
-        for each in files:
+        for each in each_completion:
             each.require(identity)
-        logger.info("%s is complete: nothing to resume; --force searches again", self._out)
+        verb = "is" if len(files) == 1 else "are"
+        logger.info(
+            "%s %s complete: nothing to resume; --force searches again", name_some(files), verb
+        )
         return True
 
     @property

@@ -7,6 +7,7 @@ import os
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
+from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from swdual.multiple_alignment.alphafold_input import AlphaFoldInput
+    from swdual.multiple_alignment.filters import RowFilters
     from swdual.multiple_alignment.format import AlignmentFormat
     from swdual.multiple_alignment.multiple_alignment import Complex, MultipleAlignment
     from swdual.results.file_types import OutputFormat
@@ -160,7 +162,7 @@ row_options = combine(
     "--outfmt",
     metavar="FORMAT",
     help="Name of the format: a3m, stockholm, fasta, alphafold3 or boltz.  [default: by the name "
-    "of the output, else a3m]",
+    "of the output; else a3m, or alphafold3 for its input]",
 )
 @force_option
 @declare("evalue", help="Largest E-value of a row.  [default: that of --inclusion]")
@@ -240,9 +242,14 @@ def command(
     queries = name_input(query) if job is None else job.queries()
     shown = {**asdict(filters), "complex": "yes" if together else "no"}
     identity = {name.replace("_", "-"): value for name, value in shown.items()}
+    if job is not None:
+        identity["input"] = job.digest
+    several = target.may_be_several and "-" not in files
     if resumption.is_complete(
         lambda: {**identify_msa(queries, sources, rules, settings), **identity},
-        lambda: target.list_files(read_inputs(queries, sources[0], settings).queries),
+        (lambda: target.list_files(read_inputs(queries, sources[0], settings).queries))
+        if several
+        else None,
     ):
         return
     replaced = resumption.replaces
@@ -252,31 +259,32 @@ def command(
         resumption.keep_record(descriptor, {**search.identity, **identity})
 
     with ExitStack() as journal_kept:
-        target.make_folder()
-        journal_kept.callback(target.remove_empty_folder)
+        if target.make_folder():
+            journal_kept.callback(target.remove_empty_folder)
         resumption.begin()
         search = prepare_msa(queries, sources, rules, settings)
         journal_kept.enter_context(search.keep_journal(resumption.left))
         written = target.list_files(search.queries)
-        for file in written:
+        for file in written if target.is_regular else ():
             check_target(file, target.module.KIND, force=replaced, inputs=named_inputs())
         for done in search.rounds():
             log_round(done)
-        found = [each.filter(filters) for each in search.alignments()]
-        complexes = target.group(found)
+        complexes = target.group(search.alignments(), filters)
         for name, chains in complexes.items():
             chains.write(name, target.format, force=replaced, finish=keep_record)
-    for each in found:
-        logger.info("%s: %s", each.id, each.describe())
     for chains in complexes.values():
-        if len(chains.chains) > 1:
+        count = len(chains.chains)
+        for place in range(count) if logger.isEnabledFor(logging.INFO) else ():
+            rows = chains.rows_of(place)
+            logger.info("%s: %s", rows.id, rows.describe())
+        if count > 1:
             log = logger.info if chains.pairs else logger.warning
             log("%s: %s", " + ".join(each.id for each in chains.chains), chains.describe())
     if len(written) > 1:
         logger.info("written: %s", ", ".join(written))
     logger.info(
         "%s after %s",
-        pluralize(len(found), "alignment", "alignments"),
+        pluralize(len(search.queries), "alignment", "alignments"),
         duration(time.perf_counter() - started),
     )
 
@@ -349,27 +357,42 @@ class _Target:
 
         return OutputFormat(self.format, cast(Any, self.module), (), False)
 
-    def make_folder(self) -> None:
-        """Make the folder, if it is one and not there; the folder of a file must be there."""
+    @property
+    def is_regular(self) -> bool:
+        """Whether the output is a file or a folder, not a pipe or a device."""
+        there = os.path.exists(self.out)
+        return self.out != "-" and not (there and not self.is_folder and not isfile(self.out))
+
+    @property
+    def may_be_several(self) -> bool:
+        """Whether there may be several files."""
+        return self.is_folder or self.together is not None
+
+    def make_folder(self) -> bool:
+        """Return whether a folder was made; that of a file must be there."""
         with name_errors(self.out):
-            if self.is_folder:
-                os.makedirs(self.out, exist_ok=True)
-            else:
-                os.stat(os.path.dirname(self.out) or ".")
+            if self.is_folder and not os.path.isdir(self.out):
+                os.makedirs(self.out)
+                return True
+            os.stat(os.path.dirname(self.out) or ".")
+        return False
 
     def remove_empty_folder(self) -> None:
         """Remove the folder if nothing is in it, as after an error."""
-        if self.is_folder:
-            with suppress(OSError):  # it holds files
-                os.rmdir(self.out)
+        with suppress(OSError):  # it holds files
+            os.rmdir(self.out)
 
-    def group(self, alignments: Sequence[MultipleAlignment]) -> dict[str, Complex]:
+    def group(
+        self, alignments: Sequence[MultipleAlignment], filters: RowFilters | None = None
+    ) -> dict[str, Complex]:
         """Return the outputs, and the chains of each.
 
         Parameters
         ----------
         alignments
             One of each query.
+        filters
+            Which rows stay.
 
         Raises
         ------
@@ -382,7 +405,7 @@ class _Target:
         ending = self.module.KIND.endings[0] if self.is_folder else ""
         if self.together is not None:
             name = os.path.join(self.out, self.together + ending) if ending else self.out
-            return {name: Complex.of(alignments, self.job)}
+            return {name: Complex.of(alignments, self.job, filters)}
         if not self.is_folder:
             if len(alignments) > 1:
                 raise click.UsageError(
@@ -390,10 +413,10 @@ class _Target:
                     "msas/, which gets a file for each; or say that they are the chains of a "
                     "--complex."
                 )
-            return {self.out: Complex.of(alignments)}
+            return {self.out: Complex.of(alignments, filters=filters)}
         names = (name_file(each.id) or str(k) for k, each in enumerate(alignments, start=1))
         return {
-            os.path.join(self.out, name + ending): Complex.of([each])
+            os.path.join(self.out, name + ending): Complex.of([each], filters=filters)
             for name, each in zip(number_equal(names), alignments, strict=True)
         }
 
@@ -408,8 +431,13 @@ class _Target:
         from swdual.multiple_alignment.format import list_files
         from swdual.multiple_alignment.multiple_alignment import MultipleAlignment
 
-        return [
+        files = [
             file
             for name, chains in self.group([*map(MultipleAlignment.of_query, queries)]).items()
             for file, _ in list_files(chains, name, self.module)
         ]
+        if len(files) > 1 and not self.is_regular:
+            raise click.UsageError(
+                f"{self.format} has a file for each chain: name the output with -o."
+            )
+        return files

@@ -78,7 +78,7 @@ FASTA = FileKind(
     (".fa", ".faa", ".fas", ".fasta", ".ffn", ".fna", ".frn", ".mpfa", ".pep", ".seq"),
     begins_with(b">"),
 )
-A3M = FileKind("an a3m file", (".a3m",), begins_with(b">"))
+A3M = FileKind("an a3m file", (".a3m",), begins_with(b">", b"#"))
 INTERVALS = FileKind("a table of intervals", (".interval", ".intervals"), _INTERVALS.match)
 BED = FileKind("a BED file", (".bed",), is_table)
 TABLE = FileKind("a table", (".csv", ".m8", ".tab", ".tsv"), is_table)

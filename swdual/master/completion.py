@@ -59,6 +59,7 @@ class Completion:
             "compression": split_compression(out)[1],
         }
         self._left: bytes | None = None
+        self._kept = 0
 
     def of_file(self, path: str) -> Completion:
         """Return the record of one of the files, if the output has several."""
@@ -98,14 +99,15 @@ class Completion:
         """
         record = json.dumps({**identity, **self._shown, _CONTENT: _digest(descriptor)}).encode()
         self._left = None
+        self._kept += 1
         try:
             os.setxattr(descriptor, ATTRIBUTE, record)
         except OSError:  # there are none, or none so large; the output itself is as it should be
             self._left = record
 
     def left(self) -> bytes | None:
-        """Return the record if the file could not have it."""
-        return self._left
+        """Return the record if the file could not have it; None of several files."""
+        return self._left if self._kept == 1 else None
 
     def require(self, identity: Identity) -> None:
         """Check that the output is what this search would write.

@@ -5,9 +5,13 @@ from __future__ import annotations
 import copy
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+
+import xxhash
 
 from swdual.errors import InputError
 from swdual.io.endings import find_ending
@@ -65,14 +69,15 @@ class AlphaFoldInput:
             )
         job = cls(content)
         try:
-            queries = job.queries()
-        except (KeyError, TypeError, AttributeError) as error:
+            sequences = job.sequences
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise InputError(
                 'is no input of AlphaFold 3: expected "sequences", each with one of "protein", '
-                '"rna", "dna" and "ligand", and of proteins "id" and "sequence"',
+                '"rna", "dna" and "ligand"; of proteins "id" (a name, or a list of names) and '
+                '"sequence" (letters)',
                 file=path,
             ) from error
-        if not queries:
+        if not sequences:
             raise InputError(
                 "has no protein without alignment; AlphaFold 3 wants both unpairedMsa and "
                 "pairedMsa, or neither: leave them out to have them made",
@@ -80,12 +85,28 @@ class AlphaFoldInput:
             )
         return job
 
+    @cached_property
+    def sequences(self) -> dict[str, list[str]]:
+        """The identifiers of the chains that have each sequence that needs an alignment."""
+        found: dict[str, list[str]] = {}
+        for protein in _list_proteins(self.content):
+            ids, sequence = protein["id"], protein["sequence"].upper()
+            names = [ids] if isinstance(ids, str) else [*ids]
+            if not names or not all(isinstance(name, str) and name for name in names):
+                raise ValueError("an identifier")
+            if not re.fullmatch("[A-Z]+", sequence):
+                raise ValueError("a sequence")
+            found.setdefault(sequence, []).extend(names)
+        return found
+
+    @property
+    def digest(self) -> str:
+        """A digest of the whole input."""
+        return xxhash.xxh3_128_hexdigest(json.dumps(self.content, sort_keys=True).encode())
+
     def queries(self) -> list[tuple[str, str]]:
         """Return identifier and residues of each sequence that needs an alignment, each once."""
-        found: dict[str, str] = {}
-        for protein in _list_proteins(self.content):
-            found.setdefault(protein["sequence"].upper(), _list_ids(protein)[0])
-        return [(name, sequence) for sequence, name in found.items()]
+        return [(names[0], sequence) for sequence, names in self.sequences.items()]
 
     def ids_of(self, sequence: str) -> list[str]:
         """Return the identifiers of the chains that have a sequence.
@@ -95,20 +116,14 @@ class AlphaFoldInput:
         InputError
             If none has it.
         """
-        found = [
-            name
-            for protein in _list_proteins(self.content)
-            if protein["sequence"].upper() == sequence
-            for name in _list_ids(protein)
-        ]
-        if not found:
+        if sequence not in self.sequences:
             raise InputError(
                 "no protein of AlphaFold's input has the sequence that was searched with; leave "
                 "out `query_loc`"
             )
-        return found
+        return self.sequences[sequence]
 
-    def fill(self, describe: Callable[[str], dict[str, str] | None]) -> dict[str, Any]:
+    def fill(self, describe: Callable[[str], dict[str, str]]) -> dict[str, Any]:
         """Return the content with alignments.
 
         Parameters
@@ -118,7 +133,7 @@ class AlphaFoldInput:
         """
         content = copy.deepcopy(self.content)
         for protein in _list_proteins(content):
-            protein.update(describe(protein["sequence"].upper()) or {})
+            protein.update(describe(protein["sequence"].upper()))
         return content
 
 
@@ -128,8 +143,3 @@ def _list_proteins(content: dict[str, Any]) -> Iterator[dict[str, Any]]:
         protein = entity.get("protein")
         if protein is not None and all(protein.get(name) is None for name in GIVEN):
             yield protein
-
-
-def _list_ids(protein: dict[str, Any]) -> list[str]:
-    ids = protein["id"]
-    return [ids] if isinstance(ids, str) else [*ids]

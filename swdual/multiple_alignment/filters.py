@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from swdual.multiple_alignment.diversity import (
     GAP,
+    LOWEST_IDENTITY,
     RESIDUES,
     UNKNOWN,
     count_similar,
@@ -120,7 +121,9 @@ class RowFilters:
             (rows, L) letters, the query first.
         """
         kept = np.flatnonzero(_are_first(columns))
-        if self.row_identity < 100 or 0 < self.diff < len(kept):
+        by_passes = 0 < self.diff < len(kept)
+        # hhfilter's passes begin at 20 %, so that a smaller limit leaves all rows.
+        if self.row_identity >= LOWEST_IDENTITY if by_passes else self.row_identity < 100:
             codes = _CODES[columns[kept]]
             kept = kept[_select(codes, codes < RESIDUES, self.row_identity, self.diff)]
         return kept[: self.depth + 1] if self.depth else kept

@@ -10,14 +10,14 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol, cast
 
 from swdual import registry
 from swdual.errors import InputError
 from swdual.io.endings import find_ending
 from swdual.io.file_kind import FileKind
-from swdual.io.output import COMPRESSIONS, replace_file, split_compression
+from swdual.io.output import COMPRESSIONS, split_compression
 
 PACKAGE = "swdual.multiple_alignment.formats"
 
@@ -96,15 +96,19 @@ def name_file(identifier: str) -> str:
 def number_equal(names: Iterable[str]) -> list[str]:
     """Return names, of which equal ones get a number from 2 on.
 
-    >>> number_equal(["a", "b", "a", "a"])
-    ['a', 'b', 'a.2', 'a.3']
+    >>> number_equal(["a", "a", "a.2", "a"])
+    ['a', 'a.2', 'a.2.2', 'a.3']
     """
-    seen: Counter[str] = Counter()
-    numbered = []
+    counts: Counter[str] = Counter()
+    numbered: dict[str, None] = {}
     for name in names:
-        seen[name] += 1
-        numbered.append(name if seen[name] == 1 else f"{name}.{seen[name]}")
-    return numbered
+        counts[name] += 1
+        chosen = name
+        while chosen in numbered:
+            counts[name] += chosen != name
+            chosen = f"{name}.{max(counts[name], 2)}"
+        numbered[chosen] = None
+    return [*numbered]
 
 
 def list_files(
@@ -112,40 +116,16 @@ def list_files(
 ) -> Iterator[tuple[str, Iterator[str]]]:
     """Yield the files of a complex and their lines, which need not be used.
 
-    For the parameters see `write_alignment`.
-    """
-    whole = os.fspath(path)
-    stem = os.path.splitext(split_compression(whole)[0])[0]
-    for part, lines in module.files(alignments):
-        yield f"{stem}{part}{whole[len(stem) :]}" if part else whole, lines
-
-
-def write_alignment(
-    alignments: Any,
-    path: str | os.PathLike[str],
-    name: str | None = None,
-    *,
-    force: bool = False,
-    finish: Callable[[int], None] | None = None,
-) -> None:
-    """Write the multiple alignments of a complex, or of one chain.
-
     Parameters
     ----------
     alignments
         A `Complex`.
     path
         The file. Where a format has one for each chain, its name comes before the ending.
-    name, force, finish
-        As for `Complex.write`.
-
-    Raises
-    ------
-    InputError, OutputError
-        As `MultipleAlignment.write` documents.
+    module
+        The format.
     """
-    module = load_format(choose_format(path, name))
-    for file, lines in list_files(alignments, path, module):
-        with replace_file(file, module.KIND, force=force, compress=True, finish=finish) as output:
-            for line in lines:
-                output.write(f"{line}\n".encode())
+    whole = os.fspath(path)
+    stem = os.path.splitext(split_compression(whole)[0])[0]
+    for part, lines in module.files(alignments):
+        yield f"{stem}{part}{whole[len(stem) :]}" if part else whole, lines

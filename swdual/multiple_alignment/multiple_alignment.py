@@ -15,9 +15,15 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.hits.query_result import QueryResult
+from swdual.io.output import replace_file
 from swdual.multiple_alignment.alphafold_input import AlphaFoldInput
 from swdual.multiple_alignment.filters import RowFilters, count_effective
-from swdual.multiple_alignment.format import number_equal, write_alignment
+from swdual.multiple_alignment.format import (
+    choose_format,
+    list_files,
+    load_format,
+    number_equal,
+)
 from swdual.multiple_alignment.organisms import find_organism
 from swdual.multiple_alignment.rows import GAP, make_rows, match_columns
 from swdual.runtime.extras import import_extra
@@ -99,7 +105,8 @@ class MultipleAlignment:
     @classmethod
     def of_query(cls, query: Sequence) -> Self:
         """Return the alignment of a query of proteins alone, without the stops at its end."""
-        row = PROTEIN.decode(query.unmasked).rstrip("*").replace("*", "X")
+        letters = PROTEIN.decode(query.unmasked)
+        row = (letters.rstrip("*") or letters).replace("*", "X")
         return cls([sanitize(query.title)], [row.encode()], [find_organism(query.title)])
 
     @classmethod
@@ -239,12 +246,17 @@ class Complex:
     filters: RowFilters | None = None
 
     @classmethod
-    def of(cls, alignments: Iterable[MultipleAlignment], job: AlphaFoldInput | None = None) -> Self:
+    def of(
+        cls,
+        alignments: Iterable[MultipleAlignment],
+        job: AlphaFoldInput | None = None,
+        filters: RowFilters | None = None,
+    ) -> Self:
         """Return a complex of chains, of which equal ones become one.
 
         Rows that filters left out take part again: which row is the partner of which does not
-        depend on the others that are like them. The filters of the first chain then choose among
-        the pairs, and among the rows of each chain that are in no pair.
+        depend on the others that are like them. The filters then choose among the pairs, and among
+        the rows of each chain that are in no pair.
 
         Parameters
         ----------
@@ -252,6 +264,8 @@ class Complex:
             The alignment of each chain.
         job
             The input of AlphaFold 3 that they are of, if any: it has the names.
+        filters
+            Which rows stay; by default those that the first chain with some was filtered by.
         """
         chains: dict[str, MultipleAlignment] = {}
         names: dict[str, list[str]] = defaultdict(list)
@@ -259,10 +273,10 @@ class Complex:
         for each, name in zip(given, number_equal(each.id for each in given), strict=True):
             chains.setdefault(each.query, each)
             names[each.query] += [name] if job is None else job.ids_of(each.query)
-        unique = [*chains.values()]
-        if len(unique) < 2:  # its rows are chosen
-            return cls(unique, [*names.values()], job)
-        return cls([x.origin or x for x in unique], [*names.values()], job, unique[0].filters)
+        for each in chains.values():
+            filters = filters or each.filters
+        whole = [each.origin or each for each in chains.values()]
+        return cls(whole, [*names.values()], job, filters)
 
     def describe(self) -> str:
         """Return how many rows are paired, and of how many organisms."""
@@ -285,11 +299,15 @@ class Complex:
             passing = np.ones(len(chain), bool)
             if self.filters is not None:
                 passing = self.filters.accept(chain.columns)
-            equal = (chain.columns == chain.columns[0]) & (chain.columns != GAP)
-            order = np.argsort(-np.count_nonzero(equal, axis=1), kind="stable")
-            for row in order.tolist():
-                if organism := chain.organisms[row] if row and passing[row] else "":
+            equal = np.count_nonzero(chain.columns == chain.columns[0], axis=1)
+            seen: set[tuple[str, str | bytes]] = set()
+            for row in np.argsort(-equal, kind="stable").tolist():
+                organism = chain.organisms[row] if row and passing[row] else ""
+                # A target counts once, though it is in two databases or has several alignments.
+                marks = {(organism, first_word(chain.titles[row])), (organism, chain.rows[row])}
+                if organism and not marks & seen:
                     rows.setdefault(organism, [[] for _ in self.chains])[place].append(row)
+                seen |= marks
         pairs: list[tuple[int, ...]] = []
         for of_chains in rows.values():
             present = [of_chain for of_chain in of_chains if of_chain]
@@ -331,22 +349,24 @@ class Complex:
         return [slice(*ends) for ends in zip([0, *ends], ends, strict=False)]
 
     @cached_property
-    def _alone(self) -> list[list[int]]:
-        """The rows of each chain that are in no pair, without the query."""
+    def unpaired(self) -> list[list[int]]:
+        """The rows of each chain that are in no pair and stay, without the query."""
         found = []
         for place, chain in enumerate(self.chains):
             paired = {pair[place] for pair in self._all_pairs}
             rows = [row for row in range(len(chain)) if row not in paired]
             if self.filters is not None:
-                depth = max(0, self.filters.depth - len(self.pairs)) if self.filters.depth else None
                 chosen = self.filters.choose(chain.columns[rows]).tolist()
-                rows = [rows[k] for k in chosen][: None if depth is None else depth + 1]
+                rows = [rows[k] for k in chosen]
+                if self.filters.depth:
+                    rows = rows[: max(0, self.filters.depth - len(self.pairs)) + 1]
             found.append(rows[1:])
         return found
 
-    def unpaired(self, chain: int) -> list[int]:
-        """Return the rows of a chain that are in no pair and stay, without the query."""
-        return self._alone[chain]
+    def rows_of(self, place: int) -> MultipleAlignment:
+        """Return the alignment of the rows of a chain that stay, paired ones first."""
+        paired = [pair[place] for pair in self.pairs if pair[place] != ABSENT]
+        return self.chains[place].take([0, *paired, *self.unpaired[place]])
 
     def paired_rows(self, chain: int) -> Iterator[tuple[str, bytes]]:
         """Yield title and row of a chain for each pair; only gaps where it has none."""
@@ -359,7 +379,7 @@ class Complex:
     def unpaired_rows(self, chain: int) -> Iterator[tuple[str, bytes]]:
         """Yield title and row of a chain for each of its rows that is in no pair."""
         alignment = self.chains[chain]
-        for row in self.unpaired(chain):
+        for row in self.unpaired[chain]:
             yield alignment.titles[row], alignment.rows[row]
 
     def joined_rows(self, *, repeats_queries: bool = False) -> Iterator[tuple[str, bytes]]:
@@ -436,7 +456,11 @@ class Complex:
         InputError, OutputError
             As `MultipleAlignment.write` documents.
         """
-        write_alignment(self, path, format, force=force, finish=finish)
+        module = load_format(choose_format(path, format))
+        for file, lines in list_files(self, path, module):
+            with replace_file(file, module.KIND, force=force, compress=True, finish=finish) as out:
+                for line in lines:
+                    out.write(f"{line}\n".encode())
 
 
 def _rank(pair: tuple[int, ...]) -> tuple[int, int, tuple[int, ...]]:

@@ -12,7 +12,8 @@ _MNEMONIC = re.compile(r"(?:sp|tr)\|[A-Z0-9.-]+(?:_\d+)?\|[A-Z0-9]+_([A-Z0-9]{1,
 """UniProt's names of entries, such as sp|P69905|HBA_HUMAN."""
 
 _REPRESENTATIVE = re.compile(r"\bRepID=[A-Z0-9-]+_([A-Z0-9]{3,5})\b")
-"""The entry that stands for a cluster of UniRef."""
+"""The entry that stands for a cluster of UniRef. The taxonomy id is that of what all have in
+common."""
 
 
 def find_organism(title: str, taxids: Sequence[int] = ()) -> str:
@@ -35,7 +36,7 @@ def find_organism(title: str, taxids: Sequence[int] = ()) -> str:
     """
     if len(taxids) == 1:
         return str(taxids[0])
-    for pattern in (_TAXID, _MNEMONIC, _REPRESENTATIVE):
+    for pattern in (_REPRESENTATIVE, _TAXID, _MNEMONIC):
         found = pattern.search(title)
         if found:
             return found[1]

@@ -176,7 +176,10 @@ def _parse(
     path: str | os.PathLike[str], separator: str
 ) -> tuple[NDArray[np.float64], bytes | None]:
     lines = read_text(path, MAX_BYTES).splitlines()
-    rows = [(k, row) for k, row in enumerate(csv.reader(lines, delimiter=separator), 1) if row]
+    try:
+        rows = [(k, row) for k, row in enumerate(csv.reader(lines, delimiter=separator), 1) if row]
+    except csv.Error as error:
+        raise InputError(f"is no table: {error}", file=path) from error
     names = [*LETTERS]
     if any(cell.strip().upper() in LETTERS and cell.strip() for cell in rows[0][1]):
         names = [cell.strip() for cell in rows.pop(0)[1]]
@@ -193,8 +196,10 @@ def _parse(
     values = []
     for line, row in rows:
         try:
+            if len(row) != len(columns):
+                raise ValueError("too few cells, or too many")
             values.append([float(row[columns.index(letter)]) for letter in LETTERS])
-        except (ValueError, IndexError) as error:
+        except ValueError as error:
             raise InputError(
                 f"expected {len(columns)} columns of numbers, found {quote(separator.join(row))}",
                 file=path,

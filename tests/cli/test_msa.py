@@ -115,7 +115,7 @@ def test_chains_of_a_complex_are_paired(run, family):
     assert {"x_mine.csv", "x_sp_P1_OTHER_HUMAN.csv"} <= {*os.listdir(".")}
     done = run("msa", "two.fa", "f.fa", "--complex", "-o", "x.csv", "--resume")
     assert done.code == 0
-    assert "x.csv is complete: nothing to resume" in done.err
+    assert "x_mine.csv, x_sp_P1_OTHER_HUMAN.csv are complete: nothing to resume" in done.err
     folder = run("msa", "two.fa", "f.fa", "--complex", "-f", "boltz", "-o", "out/")
     assert "written: out/two_mine.csv, out/two_sp_P1_OTHER_HUMAN.csv" in folder.err
     refused = run("msa", "two.fa", "f.fa", "--complex", "-o", "x.csv")
@@ -184,6 +184,69 @@ def test_all_databases_are_checked_before_the_first_is_searched(run, family):
     assert "nt.fa" in outcome.err
     assert "round" not in outcome.err
     assert not [name for name in os.listdir(".") if name.startswith("x.a3m")]
+
+
+def test_another_input_of_alphafold_is_another_search(run, family):
+    """Its proteins may be the same ones: the output has all of the input."""
+    protein = {"protein": {"id": "A", "sequence": QUERIES.splitlines()[1]}}
+    job = {"name": "x", "modelSeeds": [1], "sequences": [protein], "dialect": "alphafold3"}
+    (family / "job.json").write_text(json.dumps(job))
+    arguments = ["msa", "job.json", "f.fa", "-o", "o.json", "--resume"]
+    assert run(*arguments).code == 0
+    assert "nothing to resume" in run(*arguments).err
+    (family / "job.json").write_text(json.dumps({**job, "modelSeeds": [2]}))
+    other = run(*arguments)
+    assert (other.code, "input" in other.err) == (6, True)
+    for ids, sequence in (([], "MKV"), ([1], "MKV"), ("A", "MKV*"), ("A", "MK V")):
+        wrong = {"protein": {"id": ids, "sequence": sequence}}
+        (family / "wrong.json").write_text(json.dumps({**job, "sequences": [wrong]}))
+        refused = run("msa", "wrong.json", "f.fa")
+        assert refused.code == 1
+        assert "wrong.json: is no input of AlphaFold 3" in refused.err
+
+
+def test_files_for_each_chain_need_a_name(refuses, run, family):
+    words = ["boltz has a file for each chain: name the output"]
+    refuses(1, words, "msa", "two.fa", "f.fa", "--complex", "-f", "boltz")
+    assert [name for name in os.listdir(".") if "mine" in name] == []
+    (family / "-").write_text("a file of this name is no standard output")
+    assert names(run("msa", "one.fa", "f.fa").out)[0] == "mine"
+
+
+def test_an_output_without_ending_is_replaced(run, family):
+    """A complex in a3m begins with its lengths."""
+    arguments = ["msa", "two.fa", "f.fa", "--complex", "-o", "cx", "--force"]
+    assert run(*arguments).code == 0
+    assert run(*arguments).code == 0
+
+
+def test_a_query_of_stops_has_no_hits(run, family):
+    """Others have; and a folder of the user stays, though an error leaves it empty."""
+    (family / "stops.fa").write_text(QUERIES + ">none\n**\n")
+    assert run("msa", "stops.fa", "f.fa", "-o", "out/").code == 0
+    assert (family / "out" / "none.a3m").read_text() == ">none\nXX\n"
+    assert (family / "out" / "mine.a3m").read_text() == run("msa", "one.fa", "f.fa").out
+    os.mkdir("mine")
+    assert run("msa", "two.fa", "gone.fa", "-o", "mine").code == 2
+    assert os.listdir("mine") == []
+
+
+@pytest.mark.process
+def test_standard_input_can_be_given_with_resume(family):
+    command = [sys.executable, "-m", "swdual", "msa", "-", "f.fa", "-o", "x.a3m", "--resume"]
+    for _ in range(2):
+        done = subprocess.run(
+            command, input=QUERIES[:45], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+    assert "x.a3m is complete" in done.stderr
+
+
+def test_equal_names_have_files_of_their_own(run, family):
+    records = zip(("a", "a", "a.2"), QUERIES.splitlines()[1::2] * 2, strict=False)
+    (family / "same.fa").write_text("".join(f">{name}\n{text}\n" for name, text in records))
+    assert run("msa", "same.fa", "f.fa", "-o", "out/").code == 0
+    assert sorted(os.listdir("out")) == ["a.2.2.a3m", "a.2.a3m", "a.a3m"]
 
 
 def test_a_complete_folder_is_not_made_again(run, family):

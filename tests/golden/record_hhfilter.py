@@ -18,6 +18,7 @@ NAMES = {"coverage": "-cov", "query_identity": "-qid", "row_identity": "-id", "d
 CASES = (
     *({"row_identity": identity} for identity in (40, 62, 90)),
     *({"row_identity": identity, "diff": diff} for identity in (70, 90, 99) for diff in (5, 20)),
+    *({"row_identity": identity, "diff": 5} for identity in (10, 20)),
     {"row_identity": 90, "coverage": 50},
     {"row_identity": 90, "query_identity": 30},
     {"row_identity": 95, "coverage": 60, "query_identity": 20, "diff": 10},

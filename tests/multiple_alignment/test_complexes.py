@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -34,7 +36,8 @@ def test_pairs_are_the_oracles(drawn):
         query = "MKV" * (place + 1)
         texts = [query[:equal] + "W" * (len(query) - equal) for _, equal in rows]
         chains.append(chain(f"c{place}", query, *(name for name, _ in rows), rows=texts))
-        known.append([("", len(query)), *rows])
+        organisms = ["", *(name for name, _ in rows)]
+        known.append([*zip(organisms, [query, *texts], strict=True)])
     expected = oracle.pairs_of(known)
     found = Complex.of(chains).pairs
     assert [[None if row == ABSENT else row for row in pair] for pair in found] == expected
@@ -49,55 +52,89 @@ def test_pairs_of_more_chains_come_first_and_the_best_rows_of_an_organism():
         ]
     )
     assert alignments.pairs == [(1, 2, 1), (4, 1, ABSENT)]
-    assert [alignments.unpaired(place) for place in range(3)] == [[2, 3], [3], [2, 3]]
+    assert alignments.unpaired == [[2, 3], [3], [2, 3]]
 
 
 def test_an_organism_with_too_many_rows_is_not_paired():
     """As in AlphaFold-Multimer: 600 paralogs say nothing about who binds whom."""
-    many = ["10"] * 601
-    one, other = chain("A", "MKV", *many, "20"), chain("B", "GGH", "10", "20")
+    rows = ["".join(letters) for letters in itertools.product("ACDEFGHI", repeat=4)][:601]
+    other = chain("B", "GGH", "10", "20")
+    one = chain("A", "AAAA", *["10"] * 601, "20", rows=[*rows, "AAAA"])
     assert Complex.of([one, other]).pairs == [(602, 2)]
-    fewer = chain("A", "MKV", *many[:600])
+    fewer = chain("A", "AAAA", *["10"] * 600, rows=rows[:600])
     assert Complex.of([fewer, other]).pairs == [(1, 1)]
 
 
-def test_filters_make_no_other_pairs():
-    """Rows that are like others are left out with their partners; no other row moves up."""
-    random = np.random.default_rng(7)
-    letters = np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY", np.uint8)
-    chains = []
-    for name, length in (("A", 60), ("B", 45)):
-        query = random.choice(letters, length)
-        rows, organisms = [query.tobytes().decode()], []
-        for number in range(120):
-            row = query.copy() if number % 3 else np.frombuffer(rows[-1].encode(), np.uint8).copy()
-            changed = random.random(length) < random.choice([0, 0.02, 0.2, 0.5])
-            row[changed] = random.choice(letters, changed.sum())
-            rows.append(row.tobytes().decode())
-            organisms.append(str(random.integers(30)))
-        chains.append(chain(name, rows[0], *organisms, rows=rows[1:]))
-    everything = Complex.of(chains)
-    fewer = 0
-    for filters in (
+def kept_beside_each_other(rows, filters):
+    """Return the indices of the rows that stay, the query's first, by the oracle."""
+    first = {}
+    for index, row in enumerate(rows):
+        first.setdefault(row, index)
+    chosen = oracle.keep_diverse([*first], filters.row_identity, filters.diff)
+    kept = [[*first.values()][k] for k in chosen]
+    return kept[: filters.depth + 1] if filters.depth else kept
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
         RowFilters(),
         RowFilters(row_identity=80),
         RowFilters(row_identity=95, diff=5),
         RowFilters(depth=7),
-    ):
-        alignments = [each.filter(filters) for each in chains]
-        found = Complex.of(alignments)
-        assert {*found.pairs} <= {*everything.pairs}
-        fewer += len(found.pairs) < len(everything.pairs)
-        for place, each in enumerate(chains):
-            paired = {pair[place] for pair in everything.pairs}
-            assert not paired & {*found.unpaired(place)}
-            alone = [row for row in range(len(each)) if row not in paired]
-            few = [alone[k] for k in filters.choose(each.columns[alone])][1:]
-            room = max(0, filters.depth - len(found.pairs)) if filters.depth else len(few)
-            assert found.unpaired(place) == few[:room]
-    assert fewer == 4
-    alone = Complex.of([chains[0].filter(RowFilters(row_identity=80))])
-    assert len(alone.chains[0]) == len(chains[0].filter(RowFilters(row_identity=80)))
+        RowFilters(depth=60),
+    ],
+    ids=str,
+)
+def test_filters_choose_among_pairs(filters):
+    """Rows that are like others are left out with their partners; no other row moves up."""
+    random = np.random.default_rng(7)
+    letters = np.frombuffer(b"ACDEFGHIKLMNPQRSTVWY", np.uint8)
+    chains = []
+    for name, length in (("A", 60), ("B", 45), ("C", 20)):
+        query = random.choice(letters, length)
+        rows, organisms = [query.tobytes().decode()], []
+        for number in range(90):
+            row = query.copy() if number % 3 else np.frombuffer(rows[-1].encode(), np.uint8).copy()
+            changed = random.random(length) < random.choice([0, 0.02, 0.2, 0.5])
+            row[changed] = random.choice(letters, changed.sum())
+            rows.append(row.tobytes().decode())
+            organisms.append(str(random.integers(40)))
+        chains.append(chain(name, rows[0], *organisms, rows=rows[1:]))
+    pairs = Complex.of(chains).pairs
+    assert any(ABSENT in pair for pair in pairs)
+    joined = ["".join(each.query for each in chains)]
+    joined += [
+        "".join(
+            "-" * len(each.query) if row == ABSENT else each.rows[row].decode()
+            for each, row in zip(chains, pair, strict=True)
+        )
+        for pair in pairs
+    ]
+    expected = [pairs[k - 1] for k in kept_beside_each_other(joined, filters)[1:]]
+    found = Complex.of([each.filter(filters) for each in chains])
+    assert found.pairs == expected == Complex.of(chains, filters=filters).pairs
+    assert len(pairs) > len(expected) > 0
+    for place, each in enumerate(chains):
+        paired = {pair[place] for pair in pairs}
+        alone = [row for row in range(len(each)) if row not in paired]
+        rows = [each.rows[row].decode() for row in alone]
+        kept = [alone[k] for k in kept_beside_each_other(rows, filters)][1:]
+        if filters.depth:
+            kept = kept[: max(0, filters.depth - len(expected))]
+        assert found.unpaired[place] == kept
+        used = [pair[place] for pair in expected if pair[place] != ABSENT]
+        assert found.rows_of(place).titles == [each.titles[k] for k in (0, *used, *kept)]
+
+
+def test_a_target_is_paired_once():
+    """It may be in two databases, or have two alignments; so may equal rows of an organism."""
+    one = chain("A", "MKVL", *["9"] * 5, rows=["MKVL", "MKVA", "MKGG", "MKGG", "MGGG"])
+    other = chain("B", "HHEE", *["9"] * 3, rows=["HHEE", "HHEA", "HAAA"])
+    one.titles[2] = one.titles[1]
+    pairs = Complex.of([one, other]).pairs
+    assert pairs == [(1, 1), (3, 2), (5, 3)]
+    assert Complex.of([one, other]).unpaired == [[2, 4], []]
 
 
 def test_limits_of_single_rows_come_before_pairs():
@@ -112,7 +149,8 @@ def test_limits_of_single_rows_come_before_pairs():
 
 
 def test_a_complex_tells_of_its_pairs():
-    one, other = chain("A", "MKV", "10", "20", "10"), chain("B", "GG", "10", "10", "30")
+    one = chain("A", "MKV", "10", "20", "10", rows=["MKV", "MKV", "MKA"])
+    other = chain("B", "GG", "10", "10", "30", rows=["GG", "GA", "GG"])
     assert Complex.of([one, other]).describe() == "2 paired rows of 1 organism"
     strange = [chain("A", "MKV", "", ""), chain("B", "GG", "")]
     said = "no row tells its organism, so that none are paired"

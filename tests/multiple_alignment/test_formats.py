@@ -77,7 +77,7 @@ def test_a3m_of_a_complex_is_colabfolds(two, tmp_path):
             chain.titles[k] for k in (0, *(pair[place] for pair in two.pairs))
         ]
         # ColabFold makes an alignment of the other rows, too, so it begins with the query.
-        others = [0, *two.unpaired(place)]
+        others = [0, *two.unpaired[place]]
         assert [name for name, _ in alone[place]] == [chain.titles[k] for k in others]
         columns = [oracle.columns_of(row) for _, row in alone[place]]
         assert columns == [oracle.columns_of(chain.rows[k].decode()) for k in others]
@@ -113,6 +113,10 @@ def test_stockholm_names_are_unique(tmp_path):
     alignment.write(tmp_path / "q.sto")
     names = [record.id for record in AlignIO.read(tmp_path / "q.sto", "stockholm")]
     assert names == ["q", "t", "t.2", "-"]
+    strange = MultipleAlignment(["q", "#t", "//"], [b"MK"] * 3, [""] * 3)
+    strange.write(tmp_path / "s.sto")
+    names = [record.id for record in AlignIO.read(tmp_path / "s.sto", "stockholm")]
+    assert names == ["q", "_#t", "_//"]
 
 
 def test_insertions_get_columns(one):

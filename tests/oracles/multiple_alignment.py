@@ -74,6 +74,8 @@ def keep_diverse(rows, highest, diff):
     once = diff <= 0 or diff >= len(rows)
     wanted = len(rows) if once else diff
     identity = highest if once else 20
+    if identity > highest:
+        return [*range(len(rows))]
     limits = [identity] * length
     most = [0] * length
     missing, step = wanted, 0
@@ -119,18 +121,23 @@ def pairs_of(chains):
     Parameters
     ----------
     chains
-        The organism of each row of each chain, "" if unknown, and how many residues of the row
-        equal the query's; the query comes first.
+        The organism of each row of each chain, "" if unknown, and its letters; the query comes
+        first. Of rows of one organism with the same letters, the first one counts.
     """
     found = []
     for organism in {name for chain in chains for name, _ in chain[1:] if name}:
-        rows = [
-            sorted(
-                (k for k, (name, _) in enumerate(chain) if k and name == organism),
-                key=lambda k, chain=chain: (-chain[k][1], k),
-            )
-            for chain in chains
-        ]
+        rows = []
+        for chain in chains:
+            first = {}
+            for k, (name, letters) in enumerate(chain):
+                if k and name == organism:
+                    first.setdefault(letters, k)
+            query = chain[0][1]
+            alike = {
+                k: sum(a == b for a, b in zip(letters, query, strict=True))
+                for letters, k in first.items()
+            }
+            rows.append(sorted(alike, key=lambda k, alike=alike: (-alike[k], k)))
         there = [each for each in rows if each]
         if len(there) < 2 or max(map(len, there)) > 600:
             continue

@@ -21,7 +21,9 @@ def files(alignments: Complex) -> Iterator[tuple[str, Iterator[str]]]:
 def _lines(alignments: Complex) -> Iterator[str]:
     titles, rows = zip(*alignments.joined_rows(), strict=True)
     parts = (title.split("\t") for title in titles)
-    names = number_equal("+".join(first_word(part) or "-" for part in each) for each in parts)
+    words = ("+".join(first_word(part) or "-" for part in each) for each in parts)
+    # Lines that begin with "#" or "//" are no rows.
+    names = number_equal(f"_{word}" if word.startswith(("#", "//")) else word for word in words)
     expanded, mark = expand_rows(rows)
     yield "# STOCKHOLM 1.0"
     for name, title in zip(names, titles, strict=True):
