@@ -13,6 +13,9 @@ HEAD_BYTES = 4096
 
 _COMMENTED = re.compile(rb"# [A-Z]*BLAST[A-Z]? ")
 _NO_WORD = re.compile(rb"\s|[^\w.|:-]")
+_A3M = re.compile(rb"\s*>|#\d+(,\d+)*\t\d+(,\d+)*\n>")
+"""Rows; that of a complex begins with the lengths of its chains, and how often each occurs."""
+
 _INTERVALS = re.compile(rb"(?:>[^\n]*\n)+(?:\d+ - \d+\n|\Z)")
 
 
@@ -78,7 +81,7 @@ FASTA = FileKind(
     (".fa", ".faa", ".fas", ".fasta", ".ffn", ".fna", ".frn", ".mpfa", ".pep", ".seq"),
     begins_with(b">"),
 )
-A3M = FileKind("an a3m file", (".a3m",), begins_with(b">", b"#"))
+A3M = FileKind("an a3m file", (".a3m",), _A3M.match)
 INTERVALS = FileKind("a table of intervals", (".interval", ".intervals"), _INTERVALS.match)
 BED = FileKind("a BED file", (".bed",), is_table)
 TABLE = FileKind("a table", (".csv", ".m8", ".tab", ".tsv"), is_table)

@@ -218,6 +218,8 @@ def test_an_output_without_ending_is_replaced(run, family):
     arguments = ["msa", "two.fa", "f.fa", "--complex", "-o", "cx", "--force"]
     assert run(*arguments).code == 0
     assert run(*arguments).code == 0
+    (family / "cx").write_text("#!/bin/sh\n>cx\n")
+    assert run(*arguments).code == 6
 
 
 def test_a_query_of_stops_has_no_hits(run, family):
