@@ -36,7 +36,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from _accuracy import FALSE, FAMILY, SUPERFAMILY, Integers, Truth, read_truth
 from _report import RESULTS, Run, markdown_table, run, table, write_report
 from _searches import SWDUAL
-from sensitivity import PROTEINS, read_background, read_domains
+from sensitivity import choose_files, read_background, read_domains
 
 from swdual.multiple_alignment.filters import count_effective
 from swdual.version import __version__
@@ -363,10 +363,7 @@ def main(
     out: Path | None,
     keep: bool,
 ) -> None:
-    if fasta is None:
-        fasta, others = PROTEINS / "scop40.fasta.gz", others or (PROTEINS / "refprot14.fasta.gz",)
-        if not fasta.exists():
-            raise click.ClickException(f"{fasta} is missing; name a file by --domains")
+    fasta, others = choose_files(fasta, others)
     domains = read_domains(fasta, None)
     truth = read_truth([x.scope for x in domains])
     members = truth.members(np.arange(len(domains)))

@@ -49,7 +49,7 @@ from _accuracy import (
     sensitivities,
 )
 from _report import limits, run, save, table
-from sensitivity import CLAIMS, ERRORS, PROTEINS, read_background, read_domains
+from sensitivity import CLAIMS, ERRORS, choose_files, read_background, read_domains
 
 import swdual
 from swdual.multiple_alignment.multiple_alignment import MultipleAlignment
@@ -376,10 +376,7 @@ def main(
 ) -> None:
     if not shutil.which("jackhmmer"):
         raise click.ClickException("jackhmmer is not on PATH")
-    if fasta is None:
-        fasta, others = PROTEINS / "scop40.fasta.gz", others or (PROTEINS / "refprot14.fasta.gz",)
-        if not fasta.exists():
-            raise click.ClickException(f"{fasta} is missing; name a file by --domains")
+    fasta, others = choose_files(fasta, others)
     domains = read_domains(fasta, None)
     truth = read_truth([x.scope for x in domains])
     random = np.random.default_rng(seed)

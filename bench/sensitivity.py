@@ -124,6 +124,16 @@ def read_background(fastas: Sequence[Path]) -> list[Domain]:
     return [Domain(f"other{k}", "".join(x.split()), None, None) for k, x in enumerate(records)]
 
 
+def choose_files(fasta: Path | None, others: tuple[Path, ...]) -> tuple[Path, tuple[Path, ...]]:
+    """Return the files of domains and background; by default SCOP40 and reference proteomes."""
+    if fasta is not None:
+        return fasta, others
+    fasta = PROTEINS / "scop40.fasta.gz"
+    if not fasta.exists():
+        raise click.ClickException(f"{fasta} is missing; name a file by --domains")
+    return fasta, others or (PROTEINS / "refprot14.fasta.gz",)
+
+
 def included_errors(found: Table, truth: Truth, queries: Integers) -> dict[str, float]:
     """Return the false pairs that the profiles of each round include, per query."""
     rounds, query, target = found.included.T

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
+from swdual.text.messages import name_some
+
 if TYPE_CHECKING:
     from swdual.master.checkpoint import Identity
     from swdual.results.file_types import OutputFormat
-
-from swdual.text.messages import name_some
 
 logger = logging.getLogger("swdual")
 

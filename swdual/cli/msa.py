@@ -7,7 +7,6 @@ import os
 import time
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
-from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -360,8 +359,9 @@ class _Target:
     @property
     def is_regular(self) -> bool:
         """Whether the output is a file or a folder, not a pipe or a device."""
-        there = os.path.exists(self.out)
-        return self.out != "-" and not (there and not self.is_folder and not isfile(self.out))
+        if self.is_folder:
+            return True
+        return self.out != "-" and (os.path.isfile(self.out) or not os.path.exists(self.out))
 
     @property
     def may_be_several(self) -> bool:

@@ -207,8 +207,8 @@ class Round:
         for result, targets, said in zip(self.results, self.targets, signs, strict=True):
             if 0 < result.params.max_target_seqs <= len(targets):
                 said.append(
-                    f"all {len(targets):,} hits that `max_target_seqs` allows are included, "
-                    "perhaps not all there are"
+                    f"as many hits are included as `max_target_seqs` allows ({len(targets):,}); "
+                    "there may be more"
                 )
         return ["; ".join(said) for said in signs]
 

@@ -281,7 +281,10 @@ class Complex:
     def describe(self) -> str:
         """Return how many rows are paired, and of how many organisms."""
         if not any(organism for chain in self.chains for organism in chain.organisms[1:]):
-            return "no row tells its organism, so that none are paired"
+            return (
+                "no rows are paired, because no header tells an organism; headers need OX=, or the "
+                "database taxonomy ids ('swdual makedb --taxid-map')"
+            )
         organisms = {
             self.chains[place].organisms[row]
             for pair in self.pairs

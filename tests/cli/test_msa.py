@@ -160,7 +160,7 @@ def test_chains_without_organisms_are_not_paired(run, family):
     (family / "same.fa").write_text(re.sub(">.*", ">q", QUERIES))
     outcome = run("msa", "same.fa", "bare.fa", "--complex", "-o", "x.csv")
     assert outcome.code == 0
-    assert "warning: q + q: no row tells its organism, so that none are paired" in outcome.err
+    assert "warning: q + q: no rows are paired, because no header tells" in outcome.err
     texts = [(family / name).read_text() for name in ("x_q.csv", "x_q.2.csv")]
     assert [text.splitlines()[1] for text in texts] == [
         f"0,{sequence}" for sequence in QUERIES.splitlines()[1::2]

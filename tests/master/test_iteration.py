@@ -279,7 +279,7 @@ def test_a_query_that_falls_behind_has_a_warning():
     _, second, third = swdual.iterate({"mine": query}, targets, **limits)
     assert second.lost == [["copy"]]
     said = behind.format(4, second.results[0][0].id)
-    cut = "all 5 hits that `max_target_seqs` allows are included, perhaps not all there are"
+    cut = "as many hits are included as `max_target_seqs` allows (5); there may be more"
     assert second.warnings == [f"{said}; 1 target lost: copy; {cut}"]
     assert third.query_ranks == [None]
     gone = "the query itself (self) is no longer included; 1 target lost: self"

@@ -153,8 +153,8 @@ def test_a_complex_tells_of_its_pairs():
     other = chain("B", "GG", "10", "10", "30", rows=["GG", "GA", "GG"])
     assert Complex.of([one, other]).describe() == "2 paired rows of 1 organism"
     strange = [chain("A", "MKV", "", ""), chain("B", "GG", "")]
-    said = "no row tells its organism, so that none are paired"
-    assert Complex.of(strange).describe() == said
+    said = Complex.of(strange).describe()
+    assert said.startswith("no rows are paired, because no header tells an organism")
 
 
 def test_a_complex_is_drawn_with_all_chains():

@@ -32,7 +32,9 @@ def files(alignments: Complex) -> Iterator[tuple[str, Iterator[str]]]:
     def describe(sequence: str) -> dict[str, str]:
         place = places.get(sequence)
         if place is None:
-            raise InputError("a protein of AlphaFold's input has no alignment; search with all")
+            raise InputError(
+                "a protein of AlphaFold's input has no alignment; give the alignments of all"
+            )
         chain = alignments.chains[place]
         rows = [(chain.titles[0], chain.rows[0])]
         rows += alignments.paired_rows(place)
