@@ -12,8 +12,7 @@ _MNEMONIC = re.compile(r"(?:sp|tr)\|[A-Z0-9.-]+(?:_\d+)?\|[A-Z0-9]+_([A-Z0-9]{1,
 """UniProt's names of entries, such as sp|P69905|HBA_HUMAN."""
 
 _REPRESENTATIVE = re.compile(r"\bRepID=[A-Z0-9-]+_([A-Z0-9]{3,5})\b")
-"""The entry that stands for a cluster of UniRef. The taxonomy id is that of what all have in
-common."""
+"""The representative of a cluster of UniRef. TaxID is the common ancestor of all members."""
 
 
 def find_organism(title: str, taxids: Sequence[int] = ()) -> str:
