@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from swdual.master.search import Search
     from swdual.results.file_types import OutputFormat
 
-WITHOUT = ("queries", "best", "alignments", "targets", "translation")
+WITHOUT = ("queries", "best", "alignments", "targets", "comparison")
 """Topics of options that a comparison of all pairs does not have."""
 
 PAIR_PHRASES = {

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("swdual")
 
-WITHOUT = ("translation", "soft masks", "adjust", "output")
+WITHOUT = ("comparison", "soft masks", "adjust", "output")
 """Topics of options that rounds of profiles do not have."""
 
 GROUPS = fill_groups(

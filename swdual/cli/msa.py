@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("swdual")
 
 WITHOUT = (
-    *("translation", "soft masks", "adjust", "output", "alignment filters"),
+    *("comparison", "soft masks", "adjust", "output", "alignment filters"),
     *("evalue", "best"),
 )
 """Topics of options that multiple alignments do not have, or have with other defaults."""

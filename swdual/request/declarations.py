@@ -375,7 +375,7 @@ OPTIONS: dict[str, Declaration] = {
     ),
     "query_gencode": Declaration(
         "Scoring",
-        "translation",
+        "comparison",
         "NCBI's number of the genetic code that translates queries.  [default: 1]",
         blast="-query-gencode",
         kind="count",
@@ -384,7 +384,7 @@ OPTIONS: dict[str, Declaration] = {
     ),
     "db_gencode": Declaration(
         "Scoring",
-        "translation",
+        "comparison",
         "NCBI's number of the genetic code that translates the database.  [default: 1]",
         blast="-db-gencode",
         kind="count",
@@ -393,7 +393,7 @@ OPTIONS: dict[str, Declaration] = {
     ),
     "frameshift": Declaration(
         "Scoring",
-        "translation",
+        "comparison",
         "Allow frameshifts within alignments of translated queries (blastx), each at "
         "this cost; 15 is usual.  [default: 0, which allows none]",
         flags="--frameshift -F",
@@ -412,7 +412,7 @@ OPTIONS: dict[str, Declaration] = {
     ),
     "sum_stats": Declaration(
         "Scoring",
-        "translation",
+        "comparison",
         "Whether alignments of a hit that follow each other have an E-value "
         "together.  [default: true for blastx and tblastn]",
         blast="-sum-stats",

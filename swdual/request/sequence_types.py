@@ -130,7 +130,7 @@ def _expect_database(options: SearchOptions) -> Alphabet | None:
     if options.task is not None:
         task = find_task(options.task)
         return NUCLEOTIDE if task.translates_targets else ALPHABETS[task.dbtype]
-    return _imply(options, "translation", 1) or _imply(options, "scheme", 1)
+    return _imply(options, "comparison", 1) or _imply(options, "scheme", 1)
 
 
 def _expect_queries(options: SearchOptions) -> Alphabet | None:
@@ -138,7 +138,7 @@ def _expect_queries(options: SearchOptions) -> Alphabet | None:
     if options.task is not None:
         task = find_task(options.task)
         return NUCLEOTIDE if task.translates_queries else ALPHABETS[task.dbtype]
-    translated = _imply(options, "translation", 0)
+    translated = _imply(options, "comparison", 0)
     if translated is not None or options.dbtype == "auto":
         return translated or _imply(options, "scheme", 0)
     return ALPHABETS.get(options.dbtype)
