@@ -279,14 +279,14 @@ def parse_format(text: str) -> ChosenFormat:
 
 
 def make_table(results: Iterable[QueryResult], fields: Sequence[str]) -> Table:
-    """Return the alignments of all queries as a table, with one chunk or more for each query.
+    """Return the alignments of all queries as a table, with one chunk or more for each with hits.
 
     Parameters
     ----------
     results, fields
         The hits of each query, and names of the fields.
     """
-    pieces = (piece for found in results for piece in found.pieces())
+    pieces = (piece for found in results if len(found) for piece in found.pieces())
     return Table(tuple(fields), (columns(piece.per_alignment(), fields) for piece in pieces))
 
 

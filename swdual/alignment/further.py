@@ -9,6 +9,7 @@ are those of BLAST's Smith-Waterman alignments (`composition_adjustment/smith_wa
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -70,6 +71,8 @@ class FurtherAlignments(NamedTuple):
         indices
             For each part the indices that its hits have in the whole.
         """
+        if len(parts) == 1 and not len(parts[0].hit_indices):
+            return parts[0]
         pairs = zip(parts, indices, strict=True)
         every = [
             cls.none(),
@@ -88,6 +91,7 @@ class FurtherAlignments(NamedTuple):
         return whole.select(np.argsort(whole.hit_indices, kind="stable"))
 
     @classmethod
+    @cache
     def none(cls) -> Self:
         """Return no alignments."""
         whole, frames, real = np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0)

@@ -79,6 +79,8 @@ class Tracebacks(NamedTuple):
     @classmethod
     def concatenate(cls, parts: Sequence[Tracebacks]) -> Tracebacks:
         """Return the alignments of several parts after each other."""
+        if len(parts) == 1:
+            return parts[0]
         numbers = [np.empty((len(COLUMNS), 0), np.int64), *(part.numbers for part in parts)]
         runs = [np.empty(0, np.uint32), *(part.runs for part in parts)]
         counts = [np.diff(part.run_starts) for part in parts]

@@ -31,7 +31,7 @@ class AlignedHits(HitColumns):
         """The alignments of hits besides the best, as columns; none if `max_hsps` is 1."""
         if self.traced_further is not None:
             return self.traced_further
-        if self.params.max_hsps == 1:
+        if self.params.max_hsps == 1 or not len(self):
             return FurtherAlignments.none()
         from swdual.alignment.tracer import Tracer
         from swdual.hits.adjusters import make_adjuster
@@ -51,9 +51,11 @@ class AlignedHits(HitColumns):
 
     def with_further(self, further: FurtherAlignments) -> Self:
         """Return the same result with these alignments besides the best."""
-        result = replace(self, traced_further=further)
-        # What was looked up stays: `replace` makes an object without it.
-        kept = ("titles", "tracebacks")
+        return self._keep(replace(self, traced_further=further))
+
+    def _keep(self, result: Self) -> Self:
+        """Return a result of the same hits with what was looked up: `replace` leaves it out."""
+        kept = ("titles", "target_codes", "tracebacks")
         result.__dict__.update({k: self.__dict__[k] for k in kept if k in self.__dict__})
         return result
 
@@ -77,6 +79,8 @@ class AlignedHits(HitColumns):
     def list_alignments(self) -> Self:
         """Return a result with a row for each alignment that was found, as in `per_alignment`."""
         further = self.further
+        if not len(further.hit_indices):
+            return self._keep(replace(self, row_hits=np.arange(len(self))))
         hits = np.concatenate([np.arange(len(self)), further.hit_indices])
         # Adjusted scores may be higher in another frame than in that of the best plain score.
         order = np.lexsort((-np.concatenate([self.scores, further.scores]), hits))

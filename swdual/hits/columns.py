@@ -67,7 +67,7 @@ class HitColumns:
     @cached_property
     def titles(self) -> list[str]:
         """Header lines of the targets."""
-        return self.targets.headers(self.ordinals)
+        return self.targets.headers(self.ordinals) if len(self) else []
 
     @cached_property
     def taxids(self) -> list[tuple[int, ...]]:
@@ -140,7 +140,7 @@ class HitColumns:
             return self.target_lengths
         return self.compared_lengths
 
-    @property
+    @cached_property
     def shown_frames(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """The frames of query and target as BLAST tells them, (hits,) each."""
         return self.params.comparison.show_frames(

@@ -133,7 +133,7 @@ class HitMerger:
         parts, limit = state.parts, params.max_candidates
         # Merge now and then: with a limit, only so many candidates of all parts can become hits.
         # Without one, merging frees nothing until all parts are there.
-        if state.ranges_left == 0 or (limit and len(parts) == MAX_PARTS):
+        if len(parts) > 1 and (state.ranges_left == 0 or (limit and len(parts) == MAX_PARTS)):
             parts[:] = [merge_candidates(parts, limit, params.target_frame_count)]
         if state.ranges_left > 0:
             return None
@@ -222,10 +222,12 @@ class HitMerger:
         context = self._context
         if result.params.rescores:
             result = self._rescore(result, parts)
-        elif context.aligns_now(len(result)):
+        elif parts:
             # Each task has hits of similar length, and tasks end in any order.
-            order = np.argsort(np.concatenate([_NO_HITS, *(part.hit_indices for part in parts)]))
-            result = result.with_tracebacks(_join_tracebacks(parts).take(order))
+            traced = _join_tracebacks(parts)
+            if len(parts) > 1:
+                traced = traced.take(np.argsort(np.concatenate([x.hit_indices for x in parts])))
+            result = result.with_tracebacks(traced)
         if result.params.filters_alignments and not result.params.sum_stats:
             result = result.select_hits()
         return result

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from swdual.request.comparison import PLAIN, Comparison
@@ -185,7 +186,7 @@ class SearchParameters:
         limits = {name: getattr(self, name) for name in ALIGNMENT_FILTERS}
         return AlignmentFilters(**limits, comparison=self.comparison)
 
-    @property
+    @cached_property
     def filters_alignments(self) -> bool:
         """Whether a hit's alignment decides if it is reported."""
         return self.alignment_filters.are_set
