@@ -70,6 +70,8 @@ NAMES = {
     "sseq": "subject seq",
     "qseq_gapped": "gapped query seq",
     "sseq_gapped": "gapped subject seq",
+    "n_flank": "subject seq before",
+    "c_flank": "subject seq behind",
     "full_qseq": "full query seq",
     "full_sseq": "full subject seq",
     "qframe": "query frame",

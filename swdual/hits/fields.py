@@ -37,6 +37,10 @@ from swdual.sequences.sequence import first_word, identifiers, split_titles
 Kind = Literal["text", "whole", "real"]
 
 
+FLANK = 15
+"""Residues of a flank: as many as predictors of antigen processing take."""
+
+
 class Field(NamedTuple):
     """One column of a table.
 
@@ -151,6 +155,21 @@ def _first(
     def values(result: AlignedHits) -> list[Any]:
         found = map(result.inclusions.get, result.ordinals.tolist())
         return [missing if inclusion is None else value(inclusion) for inclusion in found]
+
+    return values
+
+
+def _flank(side: str) -> Callable[[AlignedHits], list[str]]:
+    """Return the letters of the target before ("N") or behind ("C") the aligned part."""
+
+    def values(result: AlignedHits) -> list[str]:
+        starts, ends = (result.tracebacks.column(f"target_{edge}") for edge in ("starts", "ends"))
+        firsts, lasts = (starts - FLANK, starts) if side == "N" else (ends, ends + FLANK)
+        bounds = zip(np.maximum(firsts, 0).tolist(), lasts.tolist(), strict=True)
+        return [
+            _decode(result, codes[first:last])
+            for codes, (first, last) in zip(result.target_codes, bounds, strict=True)
+        ]
 
     return values
 
@@ -304,6 +323,12 @@ FIELDS: dict[str, Field] = {
     "sseq": _TARGET_ROW,
     "qseq_gapped": _QUERY_ROW,
     "sseq_gapped": _TARGET_ROW,
+    "n_flank": Field(
+        "text", f"{FLANK} residues of the target before the alignment", _flank("N"), traced=True
+    ),
+    "c_flank": Field(
+        "text", f"{FLANK} residues of the target behind the alignment", _flank("C"), traced=True
+    ),
     "full_qseq": Field(
         "text", "all of the query that is compared", _repeat(lambda result: result.query.letters)
     ),

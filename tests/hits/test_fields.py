@@ -129,6 +129,8 @@ def expected(number, rank, query, ordinal, target, scheme, strand):
         "cigar": "".join(f"{count}{letter}" for letter, count in operations),
         **dict.fromkeys(("qseq", "qseq_gapped"), rows[0]),
         **dict.fromkeys(("sseq", "sseq_gapped"), rows[1]),
+        "n_flank": target[1][max(0, found.target_start - 15) : found.target_start],
+        "c_flank": target[1][found.target_end : found.target_end + 15],
         "full_qseq": query[1],
         "full_sseq": target[1],
         "qframe": 1,
