@@ -25,6 +25,7 @@ from swdual.sequences.alphabet import LOWER, Alphabet
 from swdual.sequences.frames import STRANDS
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence
+from swdual.statistics.karlin_altschul import require_negative_mean
 
 if TYPE_CHECKING:
     from swdual.alignment.tracebacks import Tracebacks
@@ -94,21 +95,23 @@ class Comparison:
             If one does not; names it.
         """
 
-    def check_statistics(self, stats: str, matrix: str, *, sum_stats: bool) -> None:
+    def check_statistics(self, stats: str, scheme: ScoringScheme, *, sum_stats: bool) -> None:
         """Check the statistics, with all defaults filled in.
 
         Parameters
         ----------
         stats, sum_stats
             As the options of `swdual.search`.
-        matrix
-            Name of the matrix.
+        scheme
+            The matrix and the gap penalties.
 
         Raises
         ------
-        InputError
+        InputError, StatisticsUnavailable
             If there are no such statistics for this kind of comparison.
         """
+        if stats != "none":
+            require_negative_mean(scheme.matrix)
         if sum_stats and not (stats == "table" and self.links):
             raise InputError(
                 "`sum_stats=True` is for proteins and translated nucleotides (blastx, tblastn) "

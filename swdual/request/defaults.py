@@ -90,7 +90,7 @@ def choose_parameters(
     names = (field.name for field in fields(SearchParameters))
     others = {name: getattr(options, name) for name in names if name not in own}
     params = SearchParameters(**own, **others)
-    comparison.check_statistics(stats, scheme.matrix.name, sum_stats=params.sum_stats)
+    comparison.check_statistics(stats, scheme, sum_stats=params.sum_stats)
     return params
 
 

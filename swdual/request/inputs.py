@@ -31,7 +31,6 @@ from swdual.request.sources import Sources, open_sources
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.frames import frame_length
 from swdual.sequences.sequence import Sequence
-from swdual.statistics.karlin_altschul import require_negative_mean
 
 logger = logging.getLogger("swdual")
 
@@ -181,8 +180,6 @@ def decide_parameters(
     else:
         scheme = choose_scheme(compared, options)
     scheme = comparison.score_by(scheme)
-    if options.stats != "none":
-        require_negative_mean(scheme.matrix)
     params = choose_parameters(options, comparison, scheme, strand)
     if params.adjusts:
         _require_composition(compared, params)

@@ -25,7 +25,7 @@ from swdual.sequences.frames import (
     select_frames,
 )
 from swdual.sequences.genetic_codes import STANDARD
-from swdual.sequences.scoring import find_task
+from swdual.sequences.scoring import ScoringScheme, find_task
 from swdual.sequences.sequence import Sequence
 from swdual.sequences.translation import CODON, translate, translate_target
 
@@ -105,13 +105,13 @@ class Translated(Comparison):
                 f"`{masked[0]}` is not for databases that are translated; leave it out"
             )
 
-    def check_statistics(self, stats: str, matrix: str, *, sum_stats: bool) -> None:
+    def check_statistics(self, stats: str, scheme: ScoringScheme, *, sum_stats: bool) -> None:
         if stats == "fit":
             raise InputError(
-                f"scores of translated searches are not fitted, and {matrix} has no table of "
-                "statistics; use `stats='none'`, or another matrix with `stats='table'`"
+                f"scores of translated searches are not fitted, and {scheme.matrix.name} has no "
+                "table of statistics; use `stats='none'`, or another matrix with `stats='table'`"
             )
-        super().check_statistics(stats, matrix, sum_stats=sum_stats)
+        super().check_statistics(stats, scheme, sum_stats=sum_stats)
 
     @property
     def adjusts_by_default(self) -> bool:
