@@ -219,14 +219,14 @@ class HitMerger:
     def _select_hits(self, state: QueryState) -> QueryResult:
         """Return the hits of a query that pass all filters, with their best alignments."""
         result, parts = state.pop_result()
-        context = self._context
         if result.params.rescores:
             result = self._rescore(result, parts)
-        elif parts:
+        elif self._context.aligns_now(len(result)):
             # Each task has hits of similar length, and tasks end in any order.
+            indices = np.concatenate([_NO_HITS, *(part.hit_indices for part in parts)])
             traced = _join_tracebacks(parts)
-            if len(parts) > 1:
-                traced = traced.take(np.argsort(np.concatenate([x.hit_indices for x in parts])))
+            if (indices[1:] < indices[:-1]).any():
+                traced = traced.take(np.argsort(indices))
             result = result.with_tracebacks(traced)
         if result.params.filters_alignments and not result.params.sum_stats:
             result = result.select_hits()
