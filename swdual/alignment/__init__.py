@@ -20,6 +20,8 @@
     Fills a rectangle of the matrices, and walks back through it.
 ``frames``
     Alignments with frameshifts: all frames of a strand in one matrix.
+``occurrences``
+    All places where whole peptides occur, without gaps and with few mismatches.
 ``tracebacks``
     The results, as columns.
 ``alignment``

@@ -17,6 +17,8 @@
     The whole search on one page: the stages of each batch of queries.
 ``executor``, ``threads``
     The contract of what runs the tasks, which threads and Dask fulfil; the threads of this machine.
+``occurrences``
+    Another executor, which finds the occurrences of many peptides at once.
 ``ranges``, ``cost``, ``partition``
     Cuts the targets; predicts the seconds of a task; chooses the cut and the plan.
 ``calibration``, ``calibration_cache``

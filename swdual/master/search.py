@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
 
+from swdual import registry
 from swdual.database.database import Database
 from swdual.database.reader import list_files
 from swdual.hits.query_result import QueryResult
@@ -171,14 +172,16 @@ class Search:
 
     @cached_property
     def _context(self) -> SearchContext:
-        options = self.options
+        options, comparison = self.options, self.params.comparison
+        if comparison.executor:
+            self._executor = registry.load("swdual.master", comparison.executor).EXECUTOR()
         context = self._executor.build_context(self._inputs, options, self._held_bytes)
         if self._warns:
             warn_of_weak_queries(
                 self.queries, self.database, self.params, context.rules.statistics, options.task
             )
             warn_of_low_complexity(self.queries, self.database, self.params)
-        if options.journal is None:
+        if options.journal is None or not comparison.keeps_journal:
             return context
         checkpoint = (
             Checkpoint(options.journal, self.identity, self.database, options.resume)

@@ -6,7 +6,7 @@ looks which kind it is::
 
     read_inputs     check, query_alphabet, compare_targets, read_queries
     defaults        default_mask, adjusts_by_default, limit_composition, links
-    score           score_by, frames, target_frame_count, runs_on_gpus, has_bounds
+    score           score_by, frames, target_frame_count, runs_on_gpus, has_bounds, executor
     choose hits     filters_alignments, accepts
     report          find_targets, read_target, measure_targets, place, show_frames, program
 """
@@ -70,6 +70,13 @@ class Comparison:
     cell_cost: ClassVar[float] = 1.0
     """Seconds of a cell, relative to one of sequences as they are written."""
 
+    executor: ClassVar[str] = ""
+    """The module of `swdual.master` whose `EXECUTOR` finds the hits in place of workers that score;
+    "" for these."""
+
+    keeps_journal: ClassVar[bool] = True
+    """Whether the search takes so long that what it has found is kept in a journal."""
+
     @classmethod
     def claim(cls, sources: Sources) -> Self | None:
         """Return the comparison if the sources are to be compared in this way, else None.
@@ -112,6 +119,8 @@ class Comparison:
         """
         if stats != "none":
             require_negative_mean(scheme.matrix)
+        if stats == "composition":
+            raise InputError("`stats='composition'` is for peptides; use `task='peptide'`")
         if sum_stats and not (stats == "table" and self.links):
             raise InputError(
                 "`sum_stats=True` is for proteins and translated nucleotides (blastx, tblastn) "

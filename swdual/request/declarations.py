@@ -319,7 +319,8 @@ OPTIONS: dict[str, Declaration] = {
         "Set of default parameters: blastp, blastp-short (up to 30 residues), blastn "
         "or blastn-short (up to 50 bases). 'swdual search' and 'swdual plan' also "
         "take blastx, tblastn and tblastx, which translate queries, the database, or "
-        "both.  [default: by the types of queries and database]",
+        "both; and 'swdual search' takes peptide: whole queries, without gaps, wherever they "
+        "occur.  [default: by the types of queries and database]",
         blast="-task",
         metavar="NAME",
         completes="tasks",
@@ -403,12 +404,30 @@ OPTIONS: dict[str, Declaration] = {
         minimum=0,
         implies=("nucl", "prot"),
     ),
+    "max_mismatches": Declaration(
+        "Scoring",
+        "comparison",
+        "With --task peptide: the most letters of a query that may differ.  [default: 0; no "
+        "limit with --min-raw-score]",
+        kind="count",
+        metavar="K",
+        minimum=0,
+        implies=("prot", "prot"),
+    ),
+    "equate_il": Declaration(
+        "Scoring",
+        "comparison",
+        "With --task peptide: I and L are equal.",
+        kind="flag",
+        implies=("prot", "prot"),
+    ),
     "stats": Declaration(
         "Scoring",
         "statistics",
-        "E-values: from NCBI's parameters, from a fit to all scores of the query, or "
-        "none.  [default: table; fit for PFASUM31, PFASUM43 and VTML200]",
-        choices=("table", "fit", "none"),
+        "E-values: from NCBI's parameters, from a fit to all scores of the query, none, or "
+        "of peptides from the composition of the database.  [default: table; fit for PFASUM31, "
+        "PFASUM43 and VTML200; none for peptides]",
+        choices=("table", "fit", "none", "composition"),
     ),
     "sum_stats": Declaration(
         "Scoring",

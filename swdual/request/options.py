@@ -29,6 +29,7 @@ from swdual.runtime.keywords import (
 from swdual.sequences import matrices
 from swdual.sequences.genetic_codes import check_genetic_code
 from swdual.sequences.location import Location
+from swdual.sequences.scoring import TASKS
 from swdual.sequences.validation import OnInvalid
 from swdual.taxonomy.taxid_list import TaxidList, parse_taxids
 
@@ -67,6 +68,8 @@ class SearchKeywords(TypedDict, total=False):
     max_hsps: int
     sum_stats: bool | None
     frameshift: int
+    max_mismatches: int | None
+    equate_il: bool
     stats: str | None
     comp_based_stats: int | None
     adjust: str
@@ -137,6 +140,10 @@ EXCLUSIONS: tuple[tuple[Callable[[SearchOptions], Any], str], ...] = (
         for name in ("db_hard_mask", "db_soft_mask")
     ),
     (
+        lambda it: it.task == "peptide" and it.stats == "none" and it.evalue is not None,
+        "`evalue` needs E-values, which peptides have with `stats='composition'` only",
+    ),
+    (
         lambda it: it.stats == "none" and (it.evalue is not None or it.min_score or it.dbsize),
         "`evalue`, `min_score` and `dbsize` need E-values, but `stats='none'` computes none",
     ),
@@ -197,10 +204,17 @@ class SearchOptions:
     frameshift
         Penalty of a frameshift in an alignment of a translated query with a protein (blastx), as
         DIAMOND's option of this name; 15 is usual. 0 allows none: each frame is compared by itself.
+    max_mismatches
+        With task "peptide", the most letters that may differ between a query and a part of a target
+        that is as long. By default 0; without a limit if `min_raw_score` is given instead.
+    equate_il
+        With task "peptide", whether I and L are equal, which have the same mass.
     stats
         "table": NCBI's parameters, for the schemes that they cover; "fit": a regression on all
-        scores of the query, for any scheme; "none": no E-values and bit scores. By default "table",
-        and "fit" for PFASUM31, PFASUM43 and VTML200.
+        scores of the query, for any scheme; "none": no E-values and bit scores; "composition", with
+        task "peptide": how many such matches are expected by chance, from the letters of the
+        targets. By default "table", "fit" for PFASUM31, PFASUM43 and VTML200, and "none" with task
+        "peptide".
     comp_based_stats
         Composition-based statistics of proteins, as BLAST's option of this name: 0 is none, 1
         scales the matrix for each target, 2 adjusts or scales it as the two sequences suggest, 3
@@ -324,6 +338,8 @@ class SearchOptions:
     max_hsps: int = 1
     sum_stats: bool | None = None
     frameshift: int = 0
+    max_mismatches: int | None = None
+    equate_il: bool = False
     stats: str | None = None
     comp_based_stats: int | None = None
     adjust: str = "candidates"
@@ -359,6 +375,7 @@ class SearchOptions:
     cluster: Any = None
 
     def __post_init__(self) -> None:
+        self._take_task()
         self._take_numbers()
         self._take_texts()
         self._take_objects()
@@ -366,6 +383,13 @@ class SearchOptions:
         for excludes, message in EXCLUSIONS:
             if excludes(self):
                 raise InputError(message.format(self))
+
+    def _take_task(self) -> None:
+        """Fill in what the task says of options that are not given."""
+        task = TASKS.get(self.task) if isinstance(self.task, str) else None
+        for name, value in ({} if task is None else task.options).items():
+            if getattr(self, name) == type(self).__dataclass_fields__[name].default:
+                object.__setattr__(self, name, value)
 
     def _take_numbers(self) -> None:
         """Check numbers and truth values, and make them Python's own."""

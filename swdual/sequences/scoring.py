@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from swdual.errors import InputError
 from swdual.runtime.keywords import plain_number, require_types
@@ -48,6 +50,8 @@ class BlastTask(NamedTuple):
         Gap penalties of bases; those of proteins are the matrix's.
     translates_queries, translates_targets
         Whether nucleotides are translated into the proteins that are compared.
+    options
+        What other options of the search are where they are not given.
     """
 
     dbtype: str
@@ -58,6 +62,7 @@ class BlastTask(NamedTuple):
     gap_extend: int = 2
     translates_queries: bool = False
     translates_targets: bool = False
+    options: Mapping[str, Any] = MappingProxyType({})
 
 
 TASKS = {
@@ -72,8 +77,9 @@ TASKS = {
     "blastn": BlastTask("nucl"),
     "dc-megablast": BlastTask("nucl"),
     "blastn-short": BlastTask("nucl", reward=1),
+    "peptide": BlastTask("prot", options={"stats": "none", "max_target_seqs": 0, "max_hsps": 0}),
 }
-"""BLAST's tasks; those that differ in speed only score alike."""
+"""BLAST's tasks; those that differ in speed only score alike. And one for whole peptides."""
 
 NO_TASKS = {
     "megablast": "its gap extension penalty is not a whole number (2.5); use blastn, the default "

@@ -9,5 +9,6 @@ From top to bottom:
 5. `parameters`: NCBI's tables, looked up by the values of the matrix;
 6. `karlin_altschul`: lambda, K and H of any matrix, without gaps;
 7. `normal`: the lower tail of the normal distribution, which `table` needs;
-8. `sum_statistics`: E-values of several alignments that follow each other.
+8. `sum_statistics`: E-values of several alignments that follow each other;
+9. `composition`: E-values of whole queries without gaps, from the letters of the database.
 """

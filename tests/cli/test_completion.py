@@ -22,7 +22,7 @@ CASES = {
     "swdual completion z": ["zsh"],
     "swdual search --plan": ["--planner"],
     "swdual search --task tbl": ["tblastn", "tblastn-fast", "tblastx"],
-    "swdual search --stats ": ["table", "fit", "none"],
+    "swdual search --stats ": ["table", "fit", "none", "composition"],
     "swdual search --matrix blo": [x for x in matrices.names() if x.startswith("BLO")],
     "swdual search --device ": ["auto", "cpu", "cuda", "hybrid"],
     "swdual search --backend ref": ["reference"],

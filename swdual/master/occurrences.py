@@ -1,0 +1,327 @@
+"""The executor of searches for peptides: finds the occurrences of all queries of a batch at once.
+
+One scan of a range of targets finds those of all peptides, and where they are: see
+`swdual.alignment.occurrences`. So there is no task for each query, nothing to plan, and nothing to
+align. The best occurrence in a target is its hit, the others are its further alignments.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from swdual.alignment.further import FurtherAlignments
+from swdual.alignment.tracebacks import PAIR, Tracebacks
+from swdual.database.target_range import Range
+from swdual.hits.query_result import QueryResult
+from swdual.master.alignment import Traced, TracedFurther
+from swdual.master.candidates import NO_CANDIDATES, Candidates, Scored
+from swdual.master.context import (
+    Compared,
+    Execution,
+    HitRules,
+    SearchContext,
+    evaluate_scores,
+    take_log,
+)
+from swdual.master.devices import available_threads
+from swdual.master.execution_log import ExecutionLog
+from swdual.master.executor import BatchExecution, BatchListener, Executor
+from swdual.master.memory import PROGRAM_BYTES, Memory
+from swdual.master.ranges import TaskId
+from swdual.request.comparisons.peptide import Peptide
+from swdual.request.inputs import SearchInputs
+from swdual.request.options import SearchOptions
+from swdual.runtime.memory import Allowance, find_allowance, refuse_below
+from swdual.sequences.sequence import Sequence as Query
+from swdual.statistics.composition import Composition
+from swdual.statistics.model import Statistics
+
+MAX_BATCH_QUERIES, FIRST_BATCH = 1 << 14, 1 << 9
+"""Queries of a batch: each scan of the targets is for all of them. Few come first, to show hits."""
+
+OCCURRENCE_BYTES = 200
+"""An occurrence on its way to a result."""
+
+NO_SCORES = Scored(NO_CANDIDATES, None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeptideContext(SearchContext):
+    """What all peptides of a search share.
+
+    Parameters
+    ----------
+    composition
+        What E-values follow from; None if there are none.
+    threads
+        How many threads read the targets.
+    allowed
+        The memory that the search may use.
+    """
+
+    composition: Composition | None
+    threads: int
+    allowed: Allowance
+
+    def aligns_now(self, hits: int) -> bool:
+        """Return true: where an occurrence is known has its alignment."""
+        return True
+
+    def statistics_of(
+        self, query: Query, counts: NDArray[np.int64] | None = None
+    ) -> Statistics | None:
+        """Return the statistics of one query. See `SearchContext.statistics_of`."""
+        return None if self.composition is None else self.composition.evaluate(query.codes)
+
+
+class PeptideExecutor(Executor):
+    """Finds occurrences on the CPUs of this machine."""
+
+    first_batch = FIRST_BATCH
+
+    def check_options(self, options: SearchOptions) -> None:
+        """Do nothing: `Comparison.check` has refused what it cannot do."""
+
+    def build_context(
+        self, inputs: SearchInputs, options: SearchOptions, held_bytes: int
+    ) -> PeptideContext:
+        """Count the letters of the targets if E-values are wanted. See `Executor.build_context`."""
+        params, database = inputs.params, inputs.database
+        threads = options.threads or available_threads()
+        longest = database.manifest.longest
+        composition = None
+        if params.stats != "none":
+            scores = params.scheme.matrix.scores.astype(np.int64)
+            composition = Composition(database, scores, params.dbsize, params.dbseqs)
+        program = PROGRAM_BYTES + held_bytes
+        memory = Memory(
+            *(program, 0, database.held_bytes, 0, 0, 0, 0),
+            max_range_cost=longest,
+            batch_queries=MAX_BATCH_QUERIES,
+            max_tasks=0,
+            max_completed=sys.maxsize,
+            max_alignment_cost=longest,
+            grid=0,
+        )
+        run = Execution(
+            workers=[],
+            aligners=1,
+            planner=options.planner,
+            device="cpu",
+            memory=memory,
+            execution_log=ExecutionLog([f"cpu {number}" for number in range(threads)]),
+        )
+        return PeptideContext(
+            params=params,
+            compared=Compared.of_inputs(inputs),
+            rules=HitRules(None, None, tracer=None, adjuster=None),
+            run=run,
+            composition=composition,
+            threads=threads,
+            allowed=find_allowance(options.memory_limit),
+        )
+
+    def begin(
+        self,
+        queries: list[Query],
+        numbers: Sequence[int],
+        context: SearchContext,
+        listener: BatchListener,
+        *,
+        ranges: list[Range] | None,
+        done: Collection[TaskId],
+    ) -> PeptideBatch:
+        """Make the index of a batch. See `Executor.begin`."""
+        assert isinstance(context, PeptideContext)
+        return PeptideBatch(queries, context, listener)
+
+    def close(self) -> None:
+        """Do nothing: threads end with their scan."""
+
+
+class _Found(NamedTuple):
+    """Occurrences, by query; of each query the target's number as hits have it, then best first.
+
+    Parameters
+    ----------
+    ordinals
+        The numbers of the targets.
+    others
+        `FIELDS` of `swdual.alignment.occurrences` but for the peptide and the target.
+    """
+
+    ordinals: NDArray[np.int64]
+    others: NDArray[np.int64]
+
+
+class PeptideBatch(BatchExecution):
+    """One batch of peptides. Each block of the database is a range.
+
+    Parameters
+    ----------
+    queries
+        The peptides.
+    context
+        What they share.
+    listener
+        Receives the results.
+    """
+
+    def __init__(
+        self, queries: list[Query], context: PeptideContext, listener: BatchListener
+    ) -> None:
+        self._queries = queries
+        self._context = context
+        self._listener = listener
+        database = context.compared.database
+        self.ranges = [
+            Range(number, 0, info.sequences, info.residues, info.longest)
+            for number, info in enumerate(database.manifest.blocks)
+        ]
+        self._left = iter(self.ranges)
+        comparison = context.params.comparison
+        assert isinstance(comparison, Peptide)
+        self._index = comparison.make_index([query.codes for query in queries], context.params)
+        self._found: list[tuple[NDArray[np.int64], _Found]] = []
+
+    def submit(self) -> None:
+        """Do nothing: `wait` reads the next range."""
+
+    def wait(self) -> None:
+        """Find the occurrences in the next range. See `BatchExecution.wait`."""
+        target_range = next(self._left)
+        database = self._context.compared.database
+        block = database.targets(target_range.block, target_range.first, target_range.last)
+        found = self._scan(block, target_range)
+        peptides, targets, _, _, scores, _ = found
+        records = block.ordinals[targets].astype(np.int64)
+        order = np.lexsort((found[2], -scores, records, peptides))
+        found, records = found[:, order], records[order]
+        peptides, targets, _, _, scores, _ = found
+        ordinals, _ = self._context.find_ordinals(records)
+        ends = np.searchsorted(peptides, np.arange(len(self._queries) + 1))
+        self._found.append((ends, _Found(ordinals, found[2:])))
+        self._refuse_too_many()
+        # The first occurrence of each query in each target is its best there.
+        is_best = np.ones(len(records), bool)
+        is_best[1:] = (peptides[1:] != peptides[:-1]) | (records[1:] != records[:-1])
+        best = np.flatnonzero(is_best)
+        best = best[np.lexsort((records[best], -scores[best], peptides[best]))]
+        lengths = block.lengths[targets].astype(np.int64)
+        columns = scores, records, lengths, np.ones(len(records), np.int64)
+        candidates = Candidates(*(column[best] for column in columns))
+        ends = np.searchsorted(peptides[best], np.arange(len(self._queries) + 1))
+        limit = self._context.params.max_candidates or len(records)
+        residues = target_range.residues
+        for query, (first, last) in enumerate(itertools.pairwise(ends.tolist())):
+            scored = NO_SCORES
+            if last > first:
+                own = slice(first, min(last, first + limit))
+                scored = Scored(Candidates(*(column[own] for column in candidates)), None)
+            self._listener.add_cells(len(self._queries[query].codes) * residues)
+            self._listener.add_scores(query, target_range, scored)
+
+    def _scan(self, block: Any, target_range: Range) -> NDArray[np.int64]:
+        """Return the occurrences in a range, found by all threads: see `PeptideIndex.find`."""
+        ends = np.cumsum(block.lengths, dtype=np.int64)
+        shares = np.arange(self._context.threads + 1) * int(ends[-1]) / self._context.threads
+        bounds = [*np.searchsorted(ends, shares[:-1], "right").tolist(), len(ends)]
+        with ThreadPoolExecutor(self._context.threads) as pool:
+            parts = pool.map(
+                self._index.find, *([block] * (len(bounds) - 1), bounds[:-1], bounds[1:])
+            )
+            return np.hstack([*parts]).astype(np.int64)
+
+    def _refuse_too_many(self) -> None:
+        """Raise an error if what was found does not fit into memory."""
+        count = sum(len(found.ordinals) for _, found in self._found)
+        refuse_below(
+            self._context.run.memory.total + OCCURRENCE_BYTES * count,
+            self._context.allowed,
+            "fewer mismatches, or fewer queries at a time, take less",
+        )
+
+    def align(self, query: int, result: QueryResult) -> None:
+        """Pass on where the hits are. See `BatchExecution.align`."""
+        if not len(result):
+            return
+        found = self._of_query(query)
+        places = np.searchsorted(found.ordinals, result.ordinals)
+        traced = self._trace(query, found.others[:, places])
+        self._listener.add_alignments(
+            query, Traced(len(result), np.arange(len(result)), traced, None)
+        )
+
+    def align_further(self, query: int, result: QueryResult) -> None:
+        """Pass on the other occurrences in the targets. See `BatchExecution.align_further`."""
+        found, hits = self._of_query(query), np.arange(len(result))
+        firsts = np.searchsorted(found.ordinals, result.ordinals)
+        counts = np.searchsorted(found.ordinals, result.ordinals, "right") - firsts - 1
+        if not counts.any():
+            self._listener.add_further(query, TracedFurther(hits, FurtherAlignments.none()))
+            return
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        chosen = np.repeat(firsts, counts) + 1 + within
+        others = found.others[:, chosen]
+        scores, owners = others[2], np.repeat(hits, counts)
+        bits = log_evalues = np.full(len(chosen), np.nan)
+        statistics, params = result.statistics, result.params
+        length, target_lengths = len(result.query.codes), result.target_lengths[owners]
+        if statistics is not None:
+            bits, log_evalues = evaluate_scores(statistics, scores, length, target_lengths)
+        further = FurtherAlignments(
+            owners,
+            np.ones(len(chosen), np.int8),
+            np.ones(len(chosen), np.int8),
+            scores,
+            scores.astype(np.float64),
+            bits,
+            log_evalues,
+            self._trace(query, others),
+        )
+        passing = params.alignment_filters.is_passing(
+            further.tracebacks.column, length, target_lengths
+        )
+        if statistics is not None:
+            passing &= (log_evalues <= take_log(params.evalue)) & (bits >= params.min_score)
+        further = further.select(np.flatnonzero(passing))
+        self._listener.add_further(query, TracedFurther(hits, further))
+
+    def _of_query(self, query: int) -> _Found:
+        """Return the occurrences of a query in all ranges."""
+        parts = [
+            _Found(
+                found.ordinals[ends[query] : ends[query + 1]],
+                found.others[:, ends[query] : ends[query + 1]],
+            )
+            for ends, found in self._found
+        ]
+        if len(parts) == 1:
+            return parts[0]
+        ordinals = np.concatenate([part.ordinals for part in parts])
+        order = np.argsort(ordinals, kind="stable")
+        others = np.hstack([part.others for part in parts])
+        return _Found(ordinals[order], others[:, order])
+
+    def _trace(self, query: int, others: NDArray[np.int64]) -> Tracebacks:
+        """Return occurrences as alignments."""
+        starts, mismatches, _, positives = others
+        length, count = len(self._queries[query].codes), len(starts)
+        whole, none = np.full(count, length), np.zeros(count, np.int64)
+        numbers = (none, whole, starts, starts + length, whole, length - mismatches, positives)
+        return Tracebacks(
+            np.vstack([*numbers, none, none]),
+            np.arange(count + 1),
+            np.full(count, length << 4 | PAIR, np.uint32),
+        )
+
+
+EXECUTOR = PeptideExecutor
