@@ -73,7 +73,7 @@ class Answer(BaseModel, Generic[Result]):
     messages: list[str]
 
 
-class QueryHits(BaseModel):
+class ShownHits(BaseModel):
     """The best hits of a query, and how many others pass the limits."""
 
     query: str
@@ -117,7 +117,7 @@ def search(job: ToolJob, max_hits: Count = 10, alignments: bool = False) -> Resu
 
 
 def _show(result: QueryResult, most: int, alignments: bool) -> dict[str, Any]:
-    """Return the best hits of a query, as `QueryHits`."""
+    """Return the best hits of a query, as `ShownHits`."""
     shown = result.top(most)
     table = Table(HIT_FIELDS, iter([[FIELDS[name].values(shown) for name in HIT_FIELDS]]))
     hits = [json.loads(row) for row in format_objects(table)]
@@ -163,7 +163,8 @@ def audit(job: ToolJob, before: Form = "", max_missed: Count = 10) -> Results:
         "options": read_hits(job.path, before or None).run.scoring,
     }
     requests.read_request(json.dumps(told).encode())
-    options = {name: value for name, value in job.options.items() if name not in ("top", "align")}
+    given = job.options.items()
+    options = {name: value for name, value in given if value is not None and name != "align"}
     stream = type("queries", (io.StringIO,), {})  # messages call the queries so
     queries = plain_source(stream(job.texts["queries"]))
     found = api.audit(job.path, queries, job.targets, before=before or None, **options)
@@ -200,9 +201,9 @@ def msa(
 
 
 TOOLS: Mapping[Callable[..., Results], tuple[Any, str]] = {
-    search: (Answer[QueryHits], "database queries options"),
+    search: (Answer[ShownHits], "database queries options"),
     extract: (Answer[dict[str, Any]], "database"),
-    align: (Answer[QueryHits], "pairs options"),
+    align: (Answer[ShownHits], "pairs options"),
     audit: (Answer[dict[str, Any]], "table database queries options"),
     plan: (Answer[dict[str, float]], "database queries options"),
     msa: (Answer[dict[str, Any]], "database queries options"),

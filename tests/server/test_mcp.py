@@ -15,6 +15,7 @@ from support.servers import SECONDS
 
 import swdual
 from swdual.database.makedb import makedb
+from swdual.server.jobs import SearchJob
 from swdual.server.limits import Limits
 from swdual.server.service import ServerOptions, open_databases
 
@@ -26,6 +27,7 @@ from swdual.server.agents import make_server
 PAIRS = {"q1": "MKVLAWGGHERMKVLAWDEF", "q2": "ACDEFGHIKLMNPQRSTVWY"}
 QUERIES = "".join(f">{name}\n{letters}\n" for name, letters in PAIRS.items())
 TARGETS = {"t1 one": "MKVLAWGGHERMKV", "t2 two": "GGGGWW", "t3": "ACDEFGHIKLMNPQRSTVWYACD"}
+stop = SearchJob.stop
 LONG = "MKVLAWGGHERCDEFIPQRSTNY" * 2000
 TABLE = "q1\tt1\t100\t14\t0\t0\t1\t14\t1\t14\t1e-9\t31.6\n"
 SECRET = "MSECRETSECRETWAAAAG"
@@ -235,8 +237,12 @@ def test_a_limit_of_time_ends_the_work(refuse, name, arguments):
     assert "the job ran longer than 0.2 seconds; send fewer queries at a time" in message
 
 
-def test_a_call_that_is_cancelled_stops(connect):
+def test_a_call_that_is_cancelled_stops(connect, monkeypatch):
     """The next one runs, which it could not while the first does."""
+    stopped = []
+    monkeypatch.setattr(
+        SearchJob, "stop", lambda job, problem: (stopped.append(job), stop(job, problem))
+    )
 
     async def give_up(client):
         begun = asyncio.Event()
@@ -244,13 +250,14 @@ def test_a_call_that_is_cancelled_stops(connect):
         async def note(*progress):
             begun.set()
 
-        given = {"database": "s.db", "queries": f">q\n{LONG}\n"}
+        given = {"database": "s.db", "queries": f">q\n{LONG[:5000]}\n"}
         call = asyncio.create_task(client.call_tool("search", given, progress_callback=note))
         await begun.wait()
         call.cancel()
         return await client.call_tool("search", CALLS["search"])
 
     assert not connect(give_up).is_error
+    assert len(stopped) == 1
 
 
 TEXTS = [
