@@ -74,6 +74,8 @@ OWNERS = {
         ),  # for their types only
         *("hits/query_result.py", "hits/searchio.py", "alignment/alignment.py"),
     },
+    "mcp": {"server/agents.py"},
+    "pydantic": {"server/agents.py"},
     "starlette": {f"server/{name}.py" for name in ("app", "guard", "problems")},
     "uvicorn": {"server/connections.py", "server/service.py"},
     "httpx": {"server/client.py"},

@@ -55,6 +55,7 @@ def test_the_code_of_a_page_runs_and_writes_what_the_page_shows(
     folder = tmp_path / "page"
     shutil.copytree(samples, folder)
     monkeypatch.chdir(folder)
+    monkeypatch.setenv("PATH", environment["PATH"])
     monkeypatch.setattr("swdual.io.output._refuse_existing", lambda *_: None)  # as in the shim
     names: dict[str, object] = {}
     output = None

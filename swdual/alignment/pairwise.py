@@ -27,6 +27,7 @@ from swdual.backends._striped import target_kernel
 from swdual.lanes.registers import register_bytes
 from swdual.lanes.score_widths import ScoreWidth, allocate_aligned, score_widths
 from swdual.runtime.native import native_family
+from swdual.runtime.stopping import check_stop
 from swdual.sequences.alphabet import CODES, PAD
 from swdual.sequences.scoring import ScoringScheme
 from swdual.sequences.sequence import Sequence as Query
@@ -295,16 +296,17 @@ class PairTracer:
         EngineError
             If a score is above 2**31 - 1.
         """
+        check_stop()
         traced = self._trace(queries, targets)
         left = np.flatnonzero(traced.scores < 0)
         if not len(left):
             return traced
         parts, tracer = [traced.tracebacks], Tracer(self._scheme)
         for k in left.tolist():
-            scores = score_plain(queries[k], [targets[k]], self._scheme)
+            scores = score_plain(queries[k], [targets[k]], self._scheme, check_stop)
             traced.scores[k] = scores[0]
             query = Query("", queries[k], self._scheme.matrix.alphabet)
-            parts.append(tracer(query, [targets[k]], scores, np.ones(1, np.int8)))
+            parts.append(tracer(query, [targets[k]], scores, np.ones(1, np.int8), check_stop))
         order = np.arange(len(queries))
         order[left] = len(queries) + np.arange(len(left))
         return traced._replace(tracebacks=Tracebacks.concatenate(parts).take(order))

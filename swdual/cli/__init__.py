@@ -50,7 +50,7 @@ COMMANDS = (
         "list",
         "makedb",
     ),
-    *("mask", "msa", "plan", "search", "serve", "simulate", "synth"),
+    *("mask", "mcp", "msa", "plan", "search", "serve", "simulate", "synth"),
 )
 
 RESEND_SECONDS = 0.02

@@ -51,7 +51,7 @@ address_options = combine(
 )
 """Where the server listens."""
 
-limit_options = combine(
+job_limit_options = combine(
     option(
         "--max-query-size",
         type=Size(1024),
@@ -82,6 +82,11 @@ limit_options = combine(
         show_default=True,
         help="Largest result.",
     ),
+)
+"""How large a job may be."""
+
+limit_options = combine(
+    job_limit_options,
     option(
         "--max-queued",
         type=Count(min=1),
@@ -136,6 +141,14 @@ limit_options = combine(
     ),
 )
 """How much clients may ask for."""
+
+LIMITS = {
+    **{"max_query_size": "query_bytes", "max_cells": "cells", "max_time": "job_seconds"},
+    **{"max_result_size": "result_bytes", "max_queued": "queued_jobs"},
+    **{"max_client_jobs": "client_jobs", "max_client_running": "client_running"},
+    **{"keep_time": "kept_seconds", "keep_jobs": "kept_jobs", "keep_size": "kept_bytes"},
+}
+"""The fields of `Limits`, by the parameters of these options."""
 
 
 @click.command(
@@ -212,18 +225,7 @@ def command(
         memory_limit=memory_limit,
         gpu_memory_limit=gpu_memory_limit,
         grace_seconds=grace,
-        limits=Limits(
-            query_bytes=limits["max_query_size"],
-            cells=limits["max_cells"],
-            job_seconds=limits["max_time"],
-            result_bytes=limits["max_result_size"],
-            queued_jobs=limits["max_queued"],
-            client_jobs=limits["max_client_jobs"],
-            client_running=limits["max_client_running"],
-            kept_seconds=limits["keep_time"],
-            kept_jobs=limits["keep_jobs"],
-            kept_bytes=limits["keep_size"],
-        ),
+        limits=Limits(**{LIMITS[name]: value for name, value in limits.items()}),
     )
     with service.open_databases(databases) as opened:
         service.serve(opened, options)

@@ -8,6 +8,7 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any, NamedTuple, TypedDict, TypeVar, Unpack
@@ -241,7 +242,8 @@ def _align_all(
     with ThreadPoolExecutor(threads) as pool:
         try:
             for chunk in chunks:
-                running.append((chunk, pool.submit(aligner.trace, chunk.pairs)))
+                trace = copy_context().run  # which knows whether the work is to stop
+                running.append((chunk, pool.submit(trace, aligner.trace, chunk.pairs)))
                 while len(running) > CHUNKS_AHEAD * threads or (running and running[0][1].done()):
                     done, traced = running.popleft()
                     yield from show(aligner, done, traced.result())

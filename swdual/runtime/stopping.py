@@ -22,10 +22,11 @@ def stoppable(check: Callable[[], None]) -> Iterator[None]:
         _check.reset(token)
 
 
-def check_stop() -> None:
+def check_stop(cells: int = 0) -> None:
     """Raise an exception if the work of this thread is to stop: see `stoppable`.
 
-    Loops over the records of a user call it for each of them.
+    Loops over the records of a user call it for each of them. Kernels call it with `cells`, as they
+    call a function that shows their progress.
     """
     check = _check.get()
     if check is not None:

@@ -32,4 +32,6 @@
     What a server answers, checked.
 ``client``
     Sends a search to a server.
+``agents``
+    Searches and more as tools for agents, by the Model Context Protocol.
 """

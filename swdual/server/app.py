@@ -171,19 +171,7 @@ class _Site:
         return JSONResponse(describe_server())
 
     async def list_databases(self, request: Request) -> Response:
-        return JSONResponse(
-            [
-                {
-                    "name": name,
-                    "type": database.alphabet.name,
-                    "sequences": len(database),
-                    "residues": database.residues,
-                    "digest": database.content_digest,
-                    "masks": list(database.masks),
-                }
-                for name, database in self._queue.databases.items()
-            ]
-        )
+        return JSONResponse(self._queue.list_databases())
 
     async def submit(self, request: Request) -> Response:
         job = self._queue.submit(await self._read(request), request.state.client)

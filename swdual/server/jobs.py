@@ -13,7 +13,7 @@ import tempfile
 import threading
 import time
 from collections import Counter, deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import IO, Any, cast
@@ -173,7 +173,7 @@ class SearchJob:
             with os.fdopen(descriptor, "wb") as file:
                 file.write(self._request.queries)
             with stoppable(self._check):
-                self._search(self._request, Path(path), database, options, scorers)
+                self._work(self._request, Path(path), database, options, scorers)
         except _Stopped as stop:
             return (CANCELLED if stop.problem.status == 410 else FAILED), stop.problem
         except (SwdualError, MemoryError) as error:
@@ -192,7 +192,7 @@ class SearchJob:
             os.unlink(path)
         return FINISHED, None
 
-    def _search(
+    def _work(
         self,
         request: SearchRequest,
         queries: Path,
@@ -206,15 +206,7 @@ class SearchJob:
         search = Search(
             queries, database, chosen, ThreadExecutor(compiles_first=False, kept_scorers=scorers)
         )
-        self.cells = search.cells
-        if search.cells > self._limits.cells:
-            raise _Stopped(
-                Problem(
-                    413,
-                    f"the search has {search.cells:,} cells, but a job may have at most "
-                    f"{self._limits.cells:,}; send fewer queries at a time",
-                )
-            )
+        self._report(0, search.cells)
         search.prepare()
         self._check()
         check_translated(request.format.name, search.params)
@@ -259,9 +251,17 @@ class SearchJob:
             )
 
     def _report(self, done: int, total: int) -> None:
-        """Take note of the cells that are done. The thread of the job calls it."""
+        """Note the cells; stop if there are too many. The thread of the job calls it."""
         self._check()
-        self.cells_done = done
+        self.cells, self.cells_done = total, done
+        if total > self._limits.cells:
+            raise _Stopped(
+                Problem(
+                    413,
+                    f"the search has {total:,} cells, but a job may have at most "
+                    f"{self._limits.cells:,}; send fewer queries at a time",
+                )
+            )
         if time.monotonic() - self._notified > NOTIFY_SECONDS or done == total:
             self._notify_soon()
 
@@ -347,6 +347,20 @@ class JobQueue:
         """Number of requests that read results."""
         return sum(job.readers for job in self._read)
 
+    def list_databases(self) -> list[dict[str, Any]]:
+        """Return what clients may know of the databases: see `description.DATABASE`."""
+        return [
+            {
+                "name": name,
+                "type": database.alphabet.name,
+                "sequences": len(database),
+                "residues": database.residues,
+                "digest": database.content_digest,
+                "masks": list(database.masks),
+            }
+            for name, database in self.databases.items()
+        ]
+
     def find(self, identifier: str, client: str) -> SearchJob:
         """Return a job of a client.
 
@@ -366,8 +380,10 @@ class JobQueue:
         waits = job.state == QUEUED and job in self._queued
         return job.describe(self._queued.index(job) + 1 if waits else None)
 
-    def submit(self, request: SearchRequest, client: str) -> SearchJob:
-        """Return a new job, which waits for its turn.
+    def submit(
+        self, request: SearchRequest, client: str, kind: Callable[..., SearchJob] = SearchJob
+    ) -> SearchJob:
+        """Return a new job, which waits for its turn; `kind` makes it, as `SearchJob` does.
 
         Raises
         ------
@@ -395,7 +411,7 @@ class JobQueue:
                 f"{len(self._queued)} jobs wait already; send the search again later",
                 Retry_After="10",
             )
-        job = SearchJob(request, client, self.limits, self._folder)
+        job = kind(request, client, self.limits, self._folder)
         self._jobs[job.id] = job
         self._queued.append(job)
         self._start_next()

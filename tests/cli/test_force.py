@@ -117,7 +117,7 @@ WRITERS = {
     "simulate-gantt": Writer("new.svg", "jobs.swf", (*SIMULATE, "--gantt", "new.svg")),
 }
 
-WRITE_NO_FILE = {"completion", "info", "list", "serve"}
+WRITE_NO_FILE = {"completion", "info", "list", "mcp", "serve"}
 
 
 @pytest.fixture

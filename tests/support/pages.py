@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import random
 import re
 import shutil
@@ -45,9 +46,10 @@ _BLOCK = re.compile(
 SHIM = """#!/bin/sh
 # The commands of a page are alternatives: outputs of the same name are replaced.
 case " $* " in
-    *" --resume"* | " info "* | " list "* | " plan "* | " completion "* | " -"*) ;;
+    *" --resume"* | " info "* | " list "* | " plan "* | " completion "* | " mcp "* | " -"*) ;;
     *) set -- "$@" --force ;;
 esac
+export PYTHONPATH="{path}" # clients of a server may not pass it on
 exec {python} -m swdual "$@"
 """
 
@@ -174,7 +176,7 @@ def write_shim(folder):
     """Write a program ``swdual`` of this interpreter; return the folder, to put on the path."""
     folder.mkdir()
     shim = folder / "swdual"
-    shim.write_text(SHIM.format(python=sys.executable))
+    shim.write_text(SHIM.format(python=sys.executable, path=os.environ.get("PYTHONPATH", "")))
     shim.chmod(0o755)
     return folder
 
