@@ -12,13 +12,15 @@ import sys
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.alignment.further import FurtherAlignments
 from swdual.alignment.tracebacks import PAIR, Tracebacks
+from swdual.database.blocks import Block
 from swdual.database.target_range import Range
 from swdual.hits.query_result import QueryResult
 from swdual.master.alignment import Traced, TracedFurther
@@ -46,6 +48,9 @@ from swdual.statistics.model import Statistics
 
 MAX_BATCH_QUERIES, FIRST_BATCH = 1 << 14, 1 << 9
 """Queries of a batch: each scan of the targets is for all of them. Few come first, to show hits."""
+
+PART_RESIDUES = 1 << 20
+"""About so many residues are read at a time; between them a search can be stopped."""
 
 OCCURRENCE_BYTES = 200
 """An occurrence on its way to a result."""
@@ -200,7 +205,7 @@ class PeptideBatch(BatchExecution):
         target_range = next(self._left)
         database = self._context.compared.database
         block = database.targets(target_range.block, target_range.first, target_range.last)
-        found = self._scan(block, target_range)
+        found = self._scan(block)
         peptides, targets, _, _, scores, _ = found
         records = block.ordinals[targets].astype(np.int64)
         order = np.lexsort((found[2], -scores, records, peptides))
@@ -209,7 +214,6 @@ class PeptideBatch(BatchExecution):
         ordinals, _ = self._context.find_ordinals(records)
         ends = np.searchsorted(peptides, np.arange(len(self._queries) + 1))
         self._found.append((ends, _Found(ordinals, found[2:])))
-        self._refuse_too_many()
         # The first occurrence of each query in each target is its best there.
         is_best = np.ones(len(records), bool)
         is_best[1:] = (peptides[1:] != peptides[:-1]) | (records[1:] != records[:-1])
@@ -220,34 +224,42 @@ class PeptideBatch(BatchExecution):
         candidates = Candidates(*(column[best] for column in columns))
         ends = np.searchsorted(peptides[best], np.arange(len(self._queries) + 1))
         limit = self._context.params.max_candidates or len(records)
-        residues = target_range.residues
         for query, (first, last) in enumerate(itertools.pairwise(ends.tolist())):
             scored = NO_SCORES
             if last > first:
                 own = slice(first, min(last, first + limit))
                 scored = Scored(Candidates(*(column[own] for column in candidates)), None)
-            self._listener.add_cells(len(self._queries[query].codes) * residues)
             self._listener.add_scores(query, target_range, scored)
 
-    def _scan(self, block: Any, target_range: Range) -> NDArray[np.int64]:
-        """Return the occurrences in a range, found by all threads: see `PeptideIndex.find`."""
-        ends = np.cumsum(block.lengths, dtype=np.int64)
-        shares = np.arange(self._context.threads + 1) * int(ends[-1]) / self._context.threads
-        bounds = [*np.searchsorted(ends, shares[:-1], "right").tolist(), len(ends)]
-        with ThreadPoolExecutor(self._context.threads) as pool:
-            parts = pool.map(
-                self._index.find, *([block] * (len(bounds) - 1), bounds[:-1], bounds[1:])
-            )
-            return np.hstack([*parts]).astype(np.int64)
+    def _scan(self, block: Block) -> NDArray[np.int64]:
+        """Return the occurrences in a range, part by part: see `PeptideIndex.find`.
 
-    def _refuse_too_many(self) -> None:
-        """Raise an error if what was found does not fit into memory."""
-        count = sum(len(found.ordinals) for _, found in self._found)
-        refuse_below(
-            self._context.run.memory.total + OCCURRENCE_BYTES * count,
-            self._context.allowed,
-            "fewer mismatches, or fewer queries at a time, take less",
-        )
+        Raises
+        ------
+        MemoryLimitError
+            If there are more than fit into memory.
+        """
+        context, letters = self._context, sum(len(query.codes) for query in self._queries)
+        ends = np.cumsum(block.lengths, dtype=np.int64)
+        shares = np.arange(0, int(ends[-1]), PART_RESIDUES)
+        bounds = [*np.unique(np.searchsorted(ends, shares, "right")).tolist(), len(ends)]
+        held = sum(len(found.ordinals) for _, found in self._found)
+        parts = []
+        with ThreadPoolExecutor(context.threads) as pool:
+            try:
+                found = pool.map(partial(self._index.find, block), bounds[:-1], bounds[1:])
+                for (first, last), part in zip(itertools.pairwise(bounds), found, strict=True):
+                    parts.append(part.astype(np.int64))
+                    held += part.shape[1]
+                    refuse_below(
+                        context.run.memory.total + OCCURRENCE_BYTES * held,
+                        context.allowed,
+                        "fewer mismatches, or fewer queries at a time, take less",
+                    )
+                    self._listener.add_cells(letters * int(block.lengths[first:last].sum()))
+            finally:
+                pool.shutdown(cancel_futures=True)
+        return np.hstack(parts)
 
     def align(self, query: int, result: QueryResult) -> None:
         """Pass on where the hits are. See `BatchExecution.align`."""

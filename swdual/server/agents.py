@@ -27,7 +27,7 @@ from swdual.database.database import Database
 from swdual.errors import SwdualError
 from swdual.format import Table
 from swdual.formats._objects import format_objects
-from swdual.hits.fields import FIELDS
+from swdual.hits.fields import columns
 from swdual.hits.query_result import QueryResult
 from swdual.master.pair import PairKeywords, align_sequences, read_pairs
 from swdual.prediction.preview import Preview
@@ -109,7 +109,8 @@ def search(job: ToolJob, max_hits: Count = 10, alignments: bool = False) -> Resu
     compared with proteins. The best `max_hits` of each query come first, `more` counts the others
     (up to the option `max_target_seqs`, 500). An E-value (at most the option `evalue`, 10) is the
     number of hits this good by chance: below 0.001 a hit is very likely related. Positions count
-    from 1. `alignments` adds the aligned letters."""
+    from 1. `alignments` adds the aligned letters. Peptides of up to 50 residues are looked up as a
+    whole with the options `task="peptide"` and `max_mismatches`."""
     run = api.prepare_search(job.path, job.targets, SearchOptions(**job.options))
     with closing(run.results()) as results:
         for result in results:
@@ -119,9 +120,10 @@ def search(job: ToolJob, max_hits: Count = 10, alignments: bool = False) -> Resu
 def _show(result: QueryResult, most: int, alignments: bool) -> dict[str, Any]:
     """Return the best hits of a query, as `ShownHits`."""
     shown = result.top(most)
-    table = Table(HIT_FIELDS, iter([[FIELDS[name].values(shown) for name in HIT_FIELDS]]))
+    rows = shown.per_alignment()
+    table = Table(HIT_FIELDS, iter([columns(rows, HIT_FIELDS)]))
     hits = [json.loads(row) for row in format_objects(table)]
-    for row, hit in zip(hits, shown if alignments else (), strict=alignments):
+    for row, hit in zip(hits, rows if alignments else (), strict=alignments):
         row["alignment"] = str(hit.alignment)
     return {"query": result.query.id, "more": len(result) - len(shown), "hits": hits}
 
@@ -168,8 +170,8 @@ def audit(job: ToolJob, before: Form = "", max_missed: Count = 10) -> Results:
     stream = type("queries", (io.StringIO,), {})  # messages call the queries so
     queries = plain_source(stream(job.texts["queries"]))
     found = api.audit(job.path, queries, job.targets, before=before or None, **options)
-    facts, columns = found.to_dict(), found.columns()
-    rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    facts, pairs = found.to_dict(), found.columns()
+    rows = [dict(zip(pairs, row, strict=True)) for row in zip(*pairs.values(), strict=True)]
     missed = sorted((x for x in rows if x["verdict"] == "missed"), key=lambda x: x["evalue"])
     for row in (*facts["evalues"], *facts["measures"], *missed):
         del row["table"]  # it is a temporary file

@@ -88,7 +88,8 @@ def test_random_searches_find_what_the_definition_says(part, monkeypatch):
         queries, targets = draw(rng)
         shortest = min(map(len, queries.values()))
         limit, equate_il, most = rng.randrange(shortest), rng.random() < 0.5, rng.choice((0, 0, 2))
-        monkeypatch.setattr(occurrences, "FIRST_BATCH", rng.choice((1, 2, 512)))
+        monkeypatch.setattr(occurrences.PeptideExecutor, "first_batch", rng.choice((1, 2, 512)))
+        monkeypatch.setattr(occurrences, "PART_RESIDUES", rng.choice((7, 1 << 20)))
         results = search(
             queries,
             database_of(targets, block_bytes=rng.choice((64, 64 << 20))),
@@ -271,7 +272,31 @@ def test_other_searches_have_no_task_of_peptides():
         plan(PEPTIDE, TARGETS, task="peptide")
 
 
+def test_a_search_can_be_stopped_between_parts(monkeypatch):
+    """By what gets the progress, as a server does."""
+    monkeypatch.setattr(occurrences, "PART_RESIDUES", 5)
+    told = []
+
+    def stop(done, cells):
+        told.append((done, cells))
+        if len(told) == 2:
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        search(PEPTIDE, TARGETS, task="peptide", progress=stop, threads=1)
+    cells = 8 * sum(map(len, TARGETS.values()))
+    assert told == [(8 * 21, cells), (8 * 40, cells)]
+
+
+def test_progress_ends_at_all_cells():
+    told = []
+    queries = {"one": "SIINFEKL", "two": "WWW"}
+    search(queries, TARGETS, task="peptide", progress=lambda *counts: told.append(counts))
+    cells = 11 * sum(map(len, TARGETS.values()))
+    assert told[-1] == (cells, cells)
+
+
 def test_more_occurrences_than_memory_are_refused(monkeypatch):
-    monkeypatch.setattr(occurrences, "OCCURRENCE_BYTES", 1 << 40)
+    monkeypatch.setattr(occurrences, "OCCURRENCE_BYTES", 1 << 42)
     with pytest.raises(MemoryLimitError, match="fewer mismatches"):
         search(PEPTIDE, TARGETS, task="peptide", max_mismatches=2)

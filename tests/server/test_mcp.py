@@ -138,6 +138,16 @@ def test_hits_are_those_of_a_search(ask, folder):
     assert "alignment" not in short[0]["hits"][0]
 
 
+def test_each_occurrence_of_a_peptide_is_told(ask):
+    given = {"database": "t.db", "queries": ">p\nMKV\n", "max_hits": 5}
+    (found,) = ask("search", **given, options={"task": "peptide", "max_mismatches": 1})
+    assert [(hit["sseqid"], hit["sstart"], hit["score"]) for hit in found["hits"]] == [
+        ("t1", 1, 3),
+        ("t1", 12, 3),
+    ]
+    assert found["more"] == 0
+
+
 def test_records_come_by_identifiers_and_unknown_ones_are_told(connect, refuse):
     given = {"database": "t.db", "identifiers": ["t3", "t9"], "part": "2-4"}
     answer = connect(lambda client: client.call_tool("extract", given)).structured_content
@@ -186,6 +196,8 @@ def test_a_plan_and_an_alignment_are_those_of_the_library(ask, folder):
         ("search", {"options": {"evalu": 1}}, "did you mean `evalue`"),
         ("search", {"options": {"evalue": -1}}, "`evalue` is '-1', but it must be at least 0"),
         ("search", {"options": {"threads": 9}}, "`threads` cannot be asked of a server"),
+        ("search", {"options": {"max_mismatches": 1}}, "use `task='peptide'`"),
+        ("plan", {"options": {"task": "peptide"}}, "there is nothing to plan"),
         ("search", {"max_hits": -1}, "max_hits"),
         ("search", {"max_hit": 1}, "max_hit"),
         ("extract", {"identifiers": "t1"}, "identifiers"),
