@@ -8,10 +8,9 @@ align. The best occurrence in a target is its hit, the others are its further al
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -23,7 +22,6 @@ from swdual.alignment.tracebacks import PAIR, Tracebacks
 from swdual.database.blocks import Block
 from swdual.database.target_range import Range
 from swdual.hits.query_result import QueryResult
-from swdual.master.alignment import Traced, TracedFurther
 from swdual.master.candidates import NO_CANDIDATES, Candidates, Scored
 from swdual.master.context import (
     Compared,
@@ -55,7 +53,7 @@ PART_RESIDUES = 1 << 20
 OCCURRENCE_BYTES = 200
 """An occurrence on its way to a result."""
 
-NO_SCORES = Scored(NO_CANDIDATES, None)
+NO_SCORES, NO_TRACEBACKS = Scored(NO_CANDIDATES, None), Tracebacks.concatenate([])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,10 +73,6 @@ class PeptideContext(SearchContext):
     composition: Composition | None
     threads: int
     allowed: Allowance
-
-    def aligns_now(self, hits: int) -> bool:
-        """Return true: where an occurrence is known has its alignment."""
-        return True
 
     def statistics_of(
         self, query: Query, counts: NDArray[np.int64] | None = None
@@ -112,7 +106,7 @@ class PeptideExecutor(Executor):
             max_range_cost=longest,
             batch_queries=MAX_BATCH_QUERIES,
             max_tasks=0,
-            max_completed=sys.maxsize,
+            max_completed=0,
             max_alignment_cost=longest,
             grid=0,
         )
@@ -262,50 +256,59 @@ class PeptideBatch(BatchExecution):
         return np.hstack(parts)
 
     def align(self, query: int, result: QueryResult) -> None:
-        """Pass on where the hits are. See `BatchExecution.align`."""
-        if not len(result):
-            return
-        found = self._of_query(query)
-        places = np.searchsorted(found.ordinals, result.ordinals)
-        traced = self._trace(query, found.others[:, places])
-        self._listener.add_alignments(
-            query, Traced(len(result), np.arange(len(result)), traced, None)
-        )
+        """Do nothing: `supply_targets` has the alignments."""
 
     def align_further(self, query: int, result: QueryResult) -> None:
-        """Pass on the other occurrences in the targets. See `BatchExecution.align_further`."""
-        found, hits = self._of_query(query), np.arange(len(result))
+        """Do nothing: `supply_targets` has the alignments."""
+
+    def supply_targets(self, query: int, result: QueryResult) -> QueryResult:
+        """Return a result with the occurrences. See `BatchExecution.supply_targets`."""
+        if not len(result):
+            return replace(result, traced=NO_TRACEBACKS)
+        found = self._of_query(query)
+        # The occurrences in a target follow each other, and the first one is the hit.
         firsts = np.searchsorted(found.ordinals, result.ordinals)
         counts = np.searchsorted(found.ordinals, result.ordinals, "right") - firsts - 1
-        if not counts.any():
-            self._listener.add_further(query, TracedFurther(hits, FurtherAlignments.none()))
-            return
-        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        chosen = np.repeat(firsts, counts) + 1 + within
-        others = found.others[:, chosen]
-        scores, owners = others[2], np.repeat(hits, counts)
-        bits = log_evalues = np.full(len(chosen), np.nan)
-        statistics, params = result.statistics, result.params
-        length, target_lengths = len(result.query.codes), result.target_lengths[owners]
-        if statistics is not None:
-            bits, log_evalues = evaluate_scores(statistics, scores, length, target_lengths)
-        further = FurtherAlignments(
-            owners,
-            np.ones(len(chosen), np.int8),
-            np.ones(len(chosen), np.int8),
-            scores,
-            scores.astype(np.float64),
-            bits,
-            log_evalues,
-            self._trace(query, others),
-        )
-        passing = params.alignment_filters.is_passing(
-            further.tracebacks.column, length, target_lengths
-        )
-        if statistics is not None:
-            passing &= (log_evalues <= take_log(params.evalue)) & (bits >= params.min_score)
-        further = further.select(np.flatnonzero(passing))
-        self._listener.add_further(query, TracedFurther(hits, further))
+        further = FurtherAlignments.none()
+        if counts.any():
+            within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+            chosen = np.repeat(firsts, counts) + 1 + within
+            further = self._make_further(
+                query, result, np.repeat(np.arange(len(result)), counts), found.others[:, chosen]
+            )
+        traced = self._trace(query, found.others[:, firsts])
+        return replace(result, traced=traced, traced_further=further)
+
+    def _make_further(
+        self,
+        query: int,
+        result: QueryResult,
+        hits: NDArray[np.int64],
+        others: NDArray[np.int64],
+    ) -> FurtherAlignments:
+        """Return occurrences besides the best of each hit, if they pass the limits.
+
+        Parameters
+        ----------
+        query, result
+            The query, and its hits.
+        hits, others
+            (occurrences,) the index of each one's hit, and what was found: see `_Found`.
+        """
+        scores, frames = others[2], np.ones(len(hits), np.int8)
+        bits = log_evalues = np.full(len(hits), np.nan)
+        passing = np.ones(len(hits), bool)
+        if result.statistics is not None:
+            bits, log_evalues = evaluate_scores(
+                result.statistics, scores, len(result.query.codes), result.target_lengths[hits]
+            )
+            passing = (log_evalues <= take_log(result.params.evalue)) & (
+                bits >= result.params.min_score
+            )
+        traced = self._trace(query, others)
+        unrounded = scores.astype(np.float64)
+        numbers = hits, frames, frames, scores, unrounded, bits, log_evalues
+        return FurtherAlignments(*numbers, traced).select(np.flatnonzero(passing))
 
     def _of_query(self, query: int) -> _Found:
         """Return the occurrences of a query in all ranges."""

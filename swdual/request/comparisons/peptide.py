@@ -30,6 +30,9 @@ WITHOUT_GAPS = {
     "comp_based_stats": "adjusts no scores",
     "lcase_masking": "masks nothing",
     "soft_masking": "masks nothing",
+    "min_identity": "limits mismatches by `max_mismatches`",
+    "min_query_cover": "compares whole queries",
+    "min_target_cover": "compares parts of targets that are as long as the query",
     "verify": "computes no Smith-Waterman scores",
     "cluster": "runs on one machine",
 }
