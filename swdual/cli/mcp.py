@@ -11,7 +11,10 @@ from swdual.cli._options import Command, combine, declare, limit_threads
 from swdual.cli.serve import LIMITS, job_limit_options
 
 MACHINE = ("threads", "device", "memory_limit", "gpu_memory_limit")
-GROUPS = {"Limits": "max_query_size max_cells max_time max_result_size"}
+GROUPS = {
+    "Speed and memory": " ".join(MACHINE),
+    "Limits": "max_query_size max_cells max_time max_result_size",
+}
 EXAMPLES = "swdual mcp proteins.db genomes.db --max-time 60"
 
 
