@@ -134,6 +134,7 @@ PROGRAMS = {
 }
 
 REFERENCE = "swdual"
+"""The program that others are compared with; it must finish."""
 
 
 def draw(
@@ -322,6 +323,11 @@ class Bench:
             Those that are searched for.
         limit
             The most mismatches.
+
+        Raises
+        ------
+        TimeLimitError
+            If `REFERENCE` does not finish.
         """
         write_fasta(peptides, "p", self._folder / "q.fasta")
         commands = {
@@ -338,6 +344,8 @@ class Bench:
                 try:
                     self._measured[keys[name]] = self._run(PROGRAMS[name], command, before)
                 except TimeLimitError as error:
+                    if name == REFERENCE:
+                        raise
                     click.echo(error.message, err=True)
                     self._stopped.add(tuple(command))
                     self._measured[keys[name]] = Measured([], None)
@@ -381,7 +389,7 @@ def list_rows(
     measured: dict[str, Measured], programs: Sequence[str], letters: tuple[Letters, Letters], k: int
 ) -> list[dict[str, Any]]:
     """Return the figures of each program: its runs, and what it finds."""
-    reference = measured[REFERENCE]
+    reference = measured[REFERENCE].found
     rows = []
     for name in programs:
         runs, found = measured.get(name, Measured([], None))
@@ -392,8 +400,8 @@ def list_rows(
             "CPU seconds": [x.cpu_seconds for x in runs],
             "MiB": max((x.peak_mib for x in runs), default=None),
         }
-        if found is not None and reference.found is not None:
-            row |= judge(found, reference.found, *letters, k)
+        if found is not None and reference is not None:
+            row |= judge(found, reference, *letters, k)
         rows.append(row)
     return rows
 
