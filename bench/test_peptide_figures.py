@@ -53,9 +53,9 @@ def test_differences_are_explained() -> None:
     assert figures["occurrences"] == 1
     assert figures["of swdual's"] == 4
     assert figures["missed"] == {
-        "reports other places only": 1,
-        "does not report the target": 1,
-        "less than two letters for each piece of the peptide": 1,
+        "other places are reported, with up to 5 equal letters in a row": 1,
+        "the target is not reported, with up to 0 equal letters in a row": 1,
+        "the target is not reported, with up to 4 equal letters in a row": 1,
     }
     assert figures["more"] == {
         "the peptide does not lie in the target": 1,
