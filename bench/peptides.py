@@ -1,7 +1,7 @@
 """How soon are peptides found, whole and with few mismatches, and what do other programs miss?
 
     python bench/peptides.py --keep
-    python bench/peptides.py --program swdual --program PEPMatch --mismatches 1 --count 1000
+    python bench/peptides.py --repeats 1 --count 200 --mismatches 3 --name peptides_found --keep
 
 Peptides of 8 to 15 letters are drawn by seed from proteomes; some of them are the database. The
 programs are swdual; PEPMatch, which makes an index of the database for each number of mismatches in

@@ -249,7 +249,7 @@ def test_scores_of_profiles(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("program", ["swdual", "PEPMatch", "blastp-short"])
 def test_peptides_of_a_program(tmp_path: Path, program: str) -> None:
-    """Each program finds all peptides with one mismatch in a tiny database."""
+    """Each program finds all peptides with one mismatch in a tiny database, blastp only if told."""
     needed = {"PEPMatch": "pepmatch-match", "blastp-short": "makeblastdb"}.get(program)
     if needed and not shutil.which(needed):
         pytest.skip(f"{needed} is not installed")
@@ -265,8 +265,12 @@ def test_peptides_of_a_program(tmp_path: Path, program: str) -> None:
     assert program in {row["program"] for row in figures["programs"]}
     for row in figures["programs"]:
         assert row["outcome"] == "finished"
-        assert row["occurrences"] == row["of swdual's"] >= 10
-        assert row["program"] == "blastp-short" or row["missed"] == row["more"] == {}
+        assert row["of swdual's"] >= row["occurrences"] >= 10
+        assert "missed by swdual" not in row["more"]
+        if row["program"] != "blastp-short, defaults":
+            assert row["missed"] == {}
+        if "blastp" not in row["program"]:
+            assert row["more"] == {}
 
 
 def test_peptides_without_proteins(tmp_path: Path) -> None:
