@@ -9,9 +9,11 @@ import json
 import os
 import platform
 import re
+import signal
 import statistics
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -38,16 +40,25 @@ class Run(NamedTuple):
     peak_mib: float
 
 
-def run(command: list[str], folder: Path) -> Run:
-    """Run a command in a folder, its output thrown away; fail if it fails."""
+class TimeLimitError(click.ClickException):
+    """A command did not end within its time limit."""
+
+
+def run(command: list[str], folder: Path, limit: float = threading.TIMEOUT_MAX) -> Run:
+    """Run a command in a folder, its output thrown away; fail if it fails, or takes too long."""
     with (folder / "messages").open("wb") as messages:
         started = time.perf_counter()
         process = subprocess.Popen(
             command, cwd=folder, stdin=subprocess.DEVNULL, stdout=messages, stderr=messages
         )
+        timer = threading.Timer(limit, process.kill)
+        timer.start()
         _, status, used = os.wait4(process.pid, 0)
         seconds = time.perf_counter() - started
+        timer.cancel()
     process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode == -signal.SIGKILL and seconds >= limit:
+        raise TimeLimitError(f"{' '.join(command)} took longer than {limit:g} s")
     if process.returncode:
         text = (folder / "messages").read_text(errors="replace")
         raise click.ClickException(f"{' '.join(command)} failed:\n{text[-2000:]}")

@@ -247,6 +247,39 @@ def test_scores_of_profiles(tmp_path: Path) -> None:
     assert all(way["family and superfamily"][0][0] == 1 for way in ways.values())
 
 
+@pytest.mark.parametrize("program", ["swdual", "PEPMatch", "blastp-short"])
+def test_peptides_of_a_program(tmp_path: Path, program: str) -> None:
+    """Each program finds all peptides with one mismatch in a tiny database, blastp only if told."""
+    needed = {"PEPMatch": "pepmatch-match", "blastp-short": "makeblastdb"}.get(program)
+    if needed and not shutil.which(needed):
+        pytest.skip(f"{needed} is not installed")
+    _write_proteins(tmp_path / "proteins.fasta.gz")
+    command = [sys.executable, FOLDER / "peptides.py", "--program", program, "--residues", "5000"]
+    command += ["--proteins", tmp_path / "proteins.fasta.gz", "--count", "50", "--mismatches", "1"]
+    command += ["--repeats", "1", "--keep"]
+    environment = {**os.environ, "SWDUAL_BENCH_RESULTS": str(tmp_path)}
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    assert done.returncode == 0, done.stderr
+    (written,) = tmp_path.glob("*/peptides.json")
+    (figures,) = json.loads(written.read_text())["runs"]
+    assert program in {row["program"] for row in figures["programs"]}
+    for row in figures["programs"]:
+        assert row["outcome"] == "finished"
+        assert row["of swdual's"] >= row["occurrences"] >= 10
+        assert "missed by swdual" not in row["more"]
+        if row["program"] != "blastp-short, defaults":
+            assert row["missed"] == {}
+        if "blastp" not in row["program"]:
+            assert row["more"] == {}
+
+
+def test_peptides_without_proteins(tmp_path: Path) -> None:
+    """Where the shared proteins are not, the reason is printed."""
+    command = [sys.executable, FOLDER / "peptides.py", "--proteins", tmp_path / "none.fasta"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "skipped: none.fasta" in done.stderr
+
+
 @pytest.mark.parametrize("method", ["blastp", "diamond --sensitive", "mmseqs"])
 def test_audit_of_another_program(tmp_path: Path, method: str) -> None:
     """The command of each program works, and its table is compared."""
