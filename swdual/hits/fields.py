@@ -131,12 +131,14 @@ def _bound(side: str, edge: str, other: str) -> Callable[[AlignedHits], NDArray[
 
     def positions(result: AlignedHits) -> NDArray[np.int64]:
         before = result.query.before if side == "query" else 0
-        choices = {
-            "first": result.tracebacks.column(f"{side}_starts") + before + 1,
-            "last": result.tracebacks.column(f"{side}_ends") + before,
-        }
-        frames = result.shown_frames[side == "target"]
-        return np.where(frames >= 0, choices[edge], choices[other])
+
+        def find(end: str) -> NDArray[np.int64]:
+            if end == "first":
+                return result.tracebacks.column(f"{side}_starts") + before + 1
+            return result.tracebacks.column(f"{side}_ends") + before
+
+        is_minus = result.shown_frames[side == "target"] < 0
+        return np.where(is_minus, find(other), find(edge)) if is_minus.any() else find(edge)
 
     return positions
 

@@ -18,7 +18,7 @@
 ``executor``, ``threads``
     The contract of what runs the tasks, which threads and Dask fulfil; the threads of this machine.
 ``occurrences``
-    Another executor, which finds the occurrences of many peptides at once.
+    What stands in place of the pipeline for peptides: finds the occurrences of many at once.
 ``ranges``, ``cost``, ``partition``
     Cuts the targets; predicts the seconds of a task; chooses the cut and the plan.
 ``calibration``, ``calibration_cache``

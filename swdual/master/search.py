@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from swdual import registry
 from swdual.database.database import Database
@@ -172,16 +172,15 @@ class Search:
 
     @cached_property
     def _context(self) -> SearchContext:
-        options, comparison = self.options, self.params.comparison
-        if comparison.executor:
-            self._executor = registry.load("swdual.master", comparison.executor).EXECUTOR()
-        context = self._executor.build_context(self._inputs, options, self._held_bytes)
+        options = self.options
+        build = (self._finder or self._executor).build_context
+        context: SearchContext = build(self._inputs, options, self._held_bytes)
         if self._warns:
             warn_of_weak_queries(
                 self.queries, self.database, self.params, context.rules.statistics, options.task
             )
             warn_of_low_complexity(self.queries, self.database, self.params)
-        if options.journal is None or not comparison.keeps_journal:
+        if options.journal is None or self._finder is not None:
             return context
         checkpoint = (
             Checkpoint(options.journal, self.identity, self.database, options.resume)
@@ -194,6 +193,20 @@ class Search:
             pluralize(checkpoint.tasks, "task", "tasks"),
         )
         return replace(context, run=replace(context.run, checkpoint=checkpoint))
+
+    @property
+    def _finder(self) -> Any:
+        """The module that finds the hits in place of the pipeline, or None."""
+        name = self.params.comparison.finder
+        return registry.load("swdual.master", name) if name else None
+
+    def _find_hits(self, counter: _ProgressCounter) -> Iterator[QueryResult]:
+        if self._finder is not None:
+            return cast(
+                "Iterator[QueryResult]",
+                self._finder.find_hits(self.queries, self._context, counter),
+            )
+        return run_pipeline(self.queries, self._context, self._executor, counter)
 
     @property
     def workers(self) -> list[ScoringWorker]:
@@ -259,7 +272,7 @@ class Search:
                     self.cells, report, self._remaining_time()
                 )
                 bar.ask(counter.remaining_time.estimate)
-                for result in run_pipeline(self.queries, self._context, self._executor, counter):
+                for result in self._find_hits(counter):
                     bar.tell(_HEADS, partial(_describe, result))
                     with bar.pause():
                         yield result

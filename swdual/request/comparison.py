@@ -6,7 +6,7 @@ looks which kind it is::
 
     read_inputs     check, query_alphabet, compare_targets, read_queries
     defaults        default_mask, adjusts_by_default, limit_composition, links
-    score           score_by, frames, target_frame_count, runs_on_gpus, has_bounds, executor
+    score           score_by, frames, target_frame_count, runs_on_gpus, has_bounds, finder
     choose hits     filters_alignments, accepts
     report          find_targets, read_target, measure_targets, place, show_frames, program
 """
@@ -70,12 +70,9 @@ class Comparison:
     cell_cost: ClassVar[float] = 1.0
     """Seconds of a cell, relative to one of sequences as they are written."""
 
-    executor: ClassVar[str] = ""
-    """The module of `swdual.master` whose `EXECUTOR` finds the hits in place of workers that score;
-    "" for these."""
-
-    keeps_journal: ClassVar[bool] = True
-    """Whether the search takes so long that what it has found is kept in a journal."""
+    finder: ClassVar[str] = ""
+    """The module of `swdual.master` whose `find_hits` stands in place of the pipeline, where there
+    is nothing to plan, and nothing that takes so long that it is kept in a journal; else ""."""
 
     @classmethod
     def claim(cls, sources: Sources) -> Self | None:

@@ -88,7 +88,7 @@ def test_random_searches_find_what_the_definition_says(part, monkeypatch):
         queries, targets = draw(rng)
         shortest = min(map(len, queries.values()))
         limit, equate_il, most = rng.randrange(shortest), rng.random() < 0.5, rng.choice((0, 0, 2))
-        monkeypatch.setattr(occurrences.PeptideExecutor, "first_batch", rng.choice((1, 2, 512)))
+        monkeypatch.setattr(occurrences, "FIRST_BATCH", rng.choice((1, 2, 512)))
         monkeypatch.setattr(occurrences, "PART_RESIDUES", rng.choice((7, 1 << 20)))
         results = search(
             queries,

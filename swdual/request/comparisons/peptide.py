@@ -62,8 +62,7 @@ class Peptide(Comparison):
 
     has_bounds = False
     runs_on_gpus = False
-    executor = "occurrences"
-    keeps_journal = False
+    finder = "occurrences"
 
     @classmethod
     def claim(cls, sources: Sources) -> Self | None:
