@@ -362,7 +362,10 @@ def test_searches_may_run_at_once(database, table):
         ({"evalue": -1.0}, "`evalue` is -1.0"),
         ({"evalue": math.nan}, "`evalue` is nan"),
         ({"dbsize": 0}, "`dbsize` is 0"),
-        ({"stats": "tables"}, "`stats` is 'tables', but it must be table, fit, none or composition"),
+        (
+            {"stats": "tables"},
+            "`stats` is 'tables', but it must be table, fit, none or composition",
+        ),
         ({"strand": "+"}, "`strand` is '[+]', but it must be plus, minus or both"),
         ({"strand": "plus"}, "`strand` is for nucleotides, but test holds proteins"),
         ({"dbtype": "nucl"}, "test holds proteins, but `dbtype='nucl'` was given"),
