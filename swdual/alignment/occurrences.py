@@ -4,15 +4,15 @@ A peptide that is cut into k + 1 pieces and occurs with k mismatches occurs with
 unchanged. So all places where a piece occurs are looked up, and the whole peptide is compared
 there. R. Baeza-Yates and C. Perleberg, Information Processing Letters 59 (1996) 21-27::
 
-    peptide, k = 2      S I I N | F E K | L V        three pieces
-    target        ... A S L I N   F D K   L V G ...  "LV" occurs, and two letters differ
+    peptide, k = 2      S I I | N F E | K L V        three pieces
+    target        ... A S L I   N F D   K L V G ...  "KLV" occurs, and two letters differ
 
 The index holds the first letters of each piece, its key, and the letters of the peptide around it.
 The targets are read once for each length of keys, so that nothing is kept of a database::
 
-    window     a l i n F D K l v g s t       12 letters of a target, 5 bits each
-    key                F D K                 its entries are looked up
-    around     . S I I       L V . . .       an entry: letters of a peptide around its key
+    window     I N F D K L V G S T R A       12 letters of a target, 5 bits each
+    key                K L V                 its entries are looked up
+    around     I N F E       . . . . .       an entry: letters of a peptide around its key
 """
 
 from __future__ import annotations

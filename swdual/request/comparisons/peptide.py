@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 TASK = "peptide"
 
-WITHOUT_GAPS = {
+REFUSED = {
     "gap_open": "compares without gaps",
     "gap_extend": "compares without gaps",
     "comp_based_stats": "adjusts no scores",
@@ -38,7 +38,7 @@ WITHOUT_GAPS = {
 }
 """Options that a search for peptides cannot have, and why."""
 
-DEFAULTS = {"backend": "simd", "mask": None, "db_hard_mask": "none", "db_soft_mask": "none"}
+FIXED = {"backend": "simd", "mask": None, "db_hard_mask": "none", "db_soft_mask": "none"}
 """Options that a search for peptides has with these values only, or with "none"."""
 
 
@@ -86,10 +86,10 @@ class Peptide(Comparison):
 
     def check(self, sources: Sources) -> None:
         options = sources.options
-        for name, why in WITHOUT_GAPS.items():
+        for name, why in REFUSED.items():
             if getattr(options, name):
                 raise InputError(f"`task={TASK!r}` {why}; leave out `{name}`")
-        for name, value in DEFAULTS.items():
+        for name, value in FIXED.items():
             if getattr(options, name) not in (value, "none"):
                 raise InputError(
                     f"`{name}={getattr(options, name)!r}` is not for `task={TASK!r}`, which "
@@ -106,7 +106,7 @@ class Peptide(Comparison):
         super().check_statistics("none", scheme, sum_stats=sum_stats)
 
     @property
-    def cells(self) -> str:  # type: ignore[override]
+    def cells(self) -> str:  # type: ignore[override] # other kinds have a class variable
         """Raise an error: what asks for the cost of cells plans how to fill them.
 
         Raises
