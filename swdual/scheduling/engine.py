@@ -22,6 +22,7 @@ from swdual.scheduling import policy as policies
 from swdual.scheduling import processors as sets
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.arrivals import find_arrivals
+from swdual.scheduling.compiled import CompiledEngine, find_rule
 from swdual.scheduling.job import Job, seconds
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
@@ -109,15 +110,22 @@ def simulate(
             f"under {plugin.name} the processors of a running job change, and a penalty is for "
             "those that it starts on; leave the penalty out"
         )
-    engine: Engine = make_engine(
-        workload,
-        platform,
-        allocator_plugin.allocator,
-        penalty,
-        {*check_explained(workload, explain)},
-        plugin.name,
-        malleable=traits.malleable,
-    )
+    watched = {*check_explained(workload, explain)}
+    rule = find_rule(scheduler, allocator_plugin.allocator)
+    plain = penalty is None and workload.speedup is None and not (watched or workload.follow)
+    engine: Engine | CompiledEngine
+    if rule is not None and plain:
+        engine = CompiledEngine(workload, platform, plugin.name, rule)
+    else:
+        engine = make_engine(
+            workload,
+            platform,
+            allocator_plugin.allocator,
+            penalty,
+            watched,
+            plugin.name,
+            malleable=traits.malleable,
+        )
     with progress_bar(
         f"{plugin.name}, {allocator_plugin.name}", "jobs/s", 1, shown=progress
     ) as show:

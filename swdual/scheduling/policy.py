@@ -226,6 +226,18 @@ class Stop(NamedTuple):
 Decision = Start | Resize | Stop
 
 
+class CompiledRule(NamedTuple):
+    """A rule of `swdual.scheduling.compiled` that stands for a policy: its ``compiled_rule()``.
+
+    Parameters
+    ----------
+    backfills
+        Whether jobs overtake the head of the queue where that does not delay it, as in EASY.
+    """
+
+    backfills: bool
+
+
 class View(Protocol):
     """The state of an instant, as policies see it. It changes as decisions are applied.
 

@@ -10,6 +10,7 @@ from swdual.scheduling.platform import Platform
 from swdual.scheduling.processors import Ranges
 
 FORCED = False
+LOWEST = True
 
 
 def choose(free: Ranges, count: int, platform: Platform) -> Ranges | None:

@@ -28,7 +28,7 @@ from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies import conservative
 from swdual.scheduling.policies._reserving import Reserving
 from swdual.scheduling.policies._waiting import MIN_COLUMNS, WaitingColumns
-from swdual.scheduling.policy import Option, Start, View
+from swdual.scheduling.policy import CompiledRule, Option, Start, View
 from swdual.scheduling.predictors import REQUEST, Predictions
 from swdual.scheduling.shadow import LatestEnds
 
@@ -92,6 +92,7 @@ class Policy:
             else find_order(backfill_order, platform.processors, priority),
         )
         by_processors = by == "processors" or allocator.FORCED
+        self._in_order = orders == (None, None)
         self._method: _OneReservation | Reserving | conservative.Policy
         if predictor != REQUEST:
             predictions = Predictions(predictor, correction)
@@ -115,6 +116,11 @@ class Policy:
         else:
             depth = _parse_depth(reserve_depth)
             self._method = Reserving(platform, allocator, depth, by_processors, *orders)
+
+    def compiled_rule(self) -> CompiledRule | None:
+        """Return the compiled rule that decides likewise, or None."""
+        by_count = isinstance(self._method, _ByCount) and self._in_order
+        return CompiledRule(backfills=True) if by_count else None
 
     def decide(self, view: View) -> Iterator[Start]:
         """Yield the jobs that start now."""

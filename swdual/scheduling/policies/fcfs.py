@@ -12,7 +12,7 @@ from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.orders import PRIORITY_OPTIONS, Order, find_order, order_option
 from swdual.scheduling.placing import reason_to_wait, start_now
 from swdual.scheduling.platform import Platform
-from swdual.scheduling.policy import Start, View
+from swdual.scheduling.policy import CompiledRule, Start, View
 from swdual.text.messages import pluralize
 
 OPTIONS = {"order": order_option("The order of the queue."), **PRIORITY_OPTIONS}
@@ -28,6 +28,10 @@ class Policy:
         self, platform: Platform, allocator: Allocator, order: str | Order, **priority: int
     ) -> None:
         self._order = find_order(order, platform.processors, priority)
+
+    def compiled_rule(self) -> CompiledRule | None:
+        """Return the compiled rule that decides likewise."""
+        return CompiledRule(backfills=False) if self._order is None else None
 
     def decide(self, view: View) -> Iterator[Start]:
         """Yield the head of the queue while there is room for it."""
