@@ -17,9 +17,9 @@ Stages, in the order in which a simulation meets them:
     Helpers for policies; policies and allocators of files, classes and other packages.
 ``profile``, ``reservations``, ``kernels``
     Processors that will be free, by requested times; reserved starts; the compiled parts.
-``engine``, ``arrivals``, ``recorder``
+``engine``, ``arrivals``, ``recorder``, ``compiled``
     Applies events and decisions instant by instant; when jobs are submitted; notes what becomes of
-    each job.
+    each job; does all that for FCFS and EASY on columns.
 ``schedule_data``, ``validation``, ``energy``, ``metrics``, ``reports``, ``frames``, ``schedule``
     When and where jobs ran; checks, joules, metrics, tables, charts and data frames; all in one
     class.

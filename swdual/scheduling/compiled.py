@@ -82,12 +82,12 @@ class CompiledEngine:
         free[-1] >>= np.uint64(-processors % 64)
         running = Running(
             ends=np.empty(most),
-            index=np.empty(most, np.int64),
+            job=np.empty(most, np.int64),
             free=free,
             latest=np.empty(2 * most + 1),
             released=np.empty(2 * most + 1, np.int64),
         )
-        bounds = make_bounds(jobs, processors)
+        bounds = make_bounds(columns.processors)
         state = np.zeros(1, STATE)
         state["free"], state["reserved"] = processors, -1
         show(0, jobs)

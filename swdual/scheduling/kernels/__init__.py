@@ -8,4 +8,6 @@
     Finds the waiting jobs that fit now.
 ``insertion``
     Inserts a new job into planned starts where that costs least.
+``event_loop``, ``waiting_bounds``
+    The events of rigid jobs under FCFS and EASY; bounds by which waiting jobs are passed over.
 """

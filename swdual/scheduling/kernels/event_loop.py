@@ -19,19 +19,15 @@ from swdual.scheduling.kernels.waiting_bounds import (
     Bounds,
     add_waiting,
     skip_unfit,
+    tighten,
 )
 from swdual.scheduling.processors import Ranges
 
 State = Any
 """A record of `STATE`."""
 
-STATE = np.dtype(
-    [
-        (name, np.int64)
-        for name in ("coming", "ended", "head", "reserved", "known", "free", "lowest")
-        + ("running", "latest", "used")
-    ]
-)
+_NUMBERS = "coming ended head reserved known free lowest running latest used"
+STATE = np.dtype([(name, np.int64) for name in _NUMBERS.split()])
 """The next job to be submitted; how many have ended; the first that waits, and the one that had the
 reservation in the last pass; up to where the bounds know the waiting jobs; free processors, and a
 word before which none is; how many jobs run, latest ends there are, and ranges are in use."""
@@ -51,7 +47,7 @@ class Running(NamedTuple):
 
     Parameters
     ----------
-    ends, index
+    ends, job
         (running,) a heap of the ends in seconds, with the jobs.
     free
         (words,) bit p % 64 of word p // 64 says that processor p is free.
@@ -60,7 +56,7 @@ class Running(NamedTuple):
     """
 
     ends: Times
-    index: Counts
+    job: Counts
     free: Words
     latest: Times
     released: Counts
@@ -163,17 +159,17 @@ def _backfill(
         add_waiting(bounds, job, jobs.processors[job], jobs.requested_time[job])
     now.known = now.coming
     # Bounds become exact only where a group is looked at from its begin, or from the head on.
-    first = job = max(now.head + 1, new >> SHIFT << SHIFT)
-    while job < now.coming and now.free:
+    first = place = max(now.head + 1, new >> SHIFT << SHIFT)
+    while place < now.coming and now.free:
         width = min(np.searchsorted(bounds.widths, now.free), len(bounds.widths) - 1)
         narrow = min(now.free, extra)
-        behind = skip_unfit(bounds, job, job == first, width, narrow, time, shadow)
-        if behind > job:
-            job = behind
+        behind = skip_unfit(bounds, place, place == first, width, narrow, time, shadow)
+        if behind > place:
+            place = behind
             continue
-        group = job >> SHIFT
+        group = place >> SHIFT
         narrowest, shortest = NONE, np.inf
-        for job in range(job, min(group + 1 << SHIFT, now.coming)):
+        for job in range(place, min(group + 1 << SHIFT, now.coming)):
             if not np.isnan(outcome.start_time[job]):
                 continue
             need, duration = jobs.processors[job], jobs.requested_time[job]
@@ -186,8 +182,8 @@ def _backfill(
             narrowest = min(narrowest, need)
             if need <= bounds.widths[width]:
                 shortest = min(shortest, duration)
-        bounds.narrowest[group], bounds.shortest[width, group] = narrowest, shortest
-        job = group + 1 << SHIFT
+        tighten(bounds, group, narrowest, width, shortest)
+        place = group + 1 << SHIFT
 
 
 @kernel
@@ -253,15 +249,15 @@ def _push_end(running: Running, now: State, end: float, job: int) -> None:
     now.running += 1
     while place and running.ends[(place - 1) // 2] > end:
         above = (place - 1) // 2
-        running.ends[place], running.index[place] = running.ends[above], running.index[above]
+        running.ends[place], running.job[place] = running.ends[above], running.job[above]
         place = above
-    running.ends[place], running.index[place] = end, job
+    running.ends[place], running.job[place] = end, job
 
 
 @kernel
 def _pop_end(running: Running, now: State) -> int:
     """Take the first end off the heap, and return its job."""
-    job = running.index[0]
+    job = running.job[0]
     now.running -= 1
     last = now.running
     place, below = 0, 1
@@ -269,9 +265,9 @@ def _pop_end(running: Running, now: State) -> int:
         below += below + 1 < last and running.ends[below + 1] < running.ends[below]
         if running.ends[below] >= running.ends[last]:
             break
-        running.ends[place], running.index[place] = running.ends[below], running.index[below]
+        running.ends[place], running.job[place] = running.ends[below], running.job[below]
         place, below = below, 2 * below + 1
-    running.ends[place], running.index[place] = running.ends[last], running.index[last]
+    running.ends[place], running.job[place] = running.ends[last], running.job[last]
     return int(job)
 
 

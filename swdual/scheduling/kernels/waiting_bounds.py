@@ -19,7 +19,7 @@ SHIFT = 6
 
 LEVELS = 3
 
-STEPS = 4
+STEPS = 16
 """Ranges of widths from one power of two to the next."""
 
 NONE = np.iinfo(np.int64).max
@@ -37,7 +37,7 @@ class Bounds(NamedTuple):
     narrowest
         (groups,) no job of the group needs fewer processors.
     shortest
-        (ranges, groups) no job of at most that width requests fewer seconds.
+        (ranges, groups) no job of at most that width requests fewer seconds; descending.
     """
 
     base: Counts
@@ -46,10 +46,12 @@ class Bounds(NamedTuple):
     shortest: Times
 
 
-def make_bounds(jobs: int, processors: int) -> Bounds:
-    """Return the bounds of jobs of which none waits, on so many processors."""
-    steps = np.arange(STEPS * processors.bit_length() + 1)
-    widths = np.unique(np.ceil(2 ** (steps / STEPS)).astype(np.int64))
+def make_bounds(processors: Counts) -> Bounds:
+    """Return the bounds of jobs that need so many processors, of which none waits."""
+    present = np.flatnonzero(np.bincount(processors))
+    steps = np.floor(STEPS * np.log2(present))
+    widths = present[np.diff(steps, append=np.inf) > 0]
+    jobs = len(processors)
     sizes = [(jobs >> SHIFT * (level + 1) + SHIFT) + 1 << SHIFT for level in range(LEVELS)]
     groups = sum(sizes)
     return Bounds(
@@ -71,12 +73,33 @@ def add_waiting(bounds: Bounds, job: int, processors: int, duration: float) -> N
     job, processors, duration
         Its index, and what it requests.
     """
-    first = np.searchsorted(bounds.widths, processors)
     for level in range(LEVELS):
         group = bounds.base[level] + (job >> SHIFT * (level + 1))
         bounds.narrowest[group] = min(bounds.narrowest[group], processors)
-        for width in range(first, len(bounds.widths)):
-            bounds.shortest[width, group] = min(bounds.shortest[width, group], duration)
+        width = np.searchsorted(bounds.widths, processors)
+        while width < len(bounds.widths) and bounds.shortest[width, group] > duration:
+            bounds.shortest[width, group] = duration
+            width += 1
+
+
+@kernel
+def tighten(bounds: Bounds, group: int, narrowest: int, width: int, shortest: float) -> None:
+    """Set the bounds of a group, of all widths and of one range of widths.
+
+    Parameters
+    ----------
+    bounds
+        They are changed: those of narrower jobs, too, as no job requests less time than wider ones.
+    group, narrowest
+        The group, and how many processors each of its jobs needs at least.
+    width, shortest
+        The range of widths, and how many seconds jobs of at most that width request at least.
+    """
+    bounds.narrowest[group] = narrowest
+    bounds.shortest[width, group] = shortest
+    while width and bounds.shortest[width - 1, group] < shortest:
+        width -= 1
+        bounds.shortest[width, group] = shortest
 
 
 @kernel
@@ -105,14 +128,11 @@ def skip_unfit(
         if not entered and number << shift != job:
             continue
         for exact in range(2):
-            if (
-                bounds.narrowest[group] > narrow
-                and now + bounds.shortest[width, group] > shadow
-            ):
+            if bounds.narrowest[group] > narrow and now + bounds.shortest[width, group] > shadow:
                 return number + 1 << shift
             if level and not exact:
                 part = bounds.base[level - 1] + (number << SHIFT)
                 parts = slice(part, part + (1 << SHIFT))
-                bounds.narrowest[group] = bounds.narrowest[parts].min()
-                bounds.shortest[width, group] = bounds.shortest[width, parts].min()
+                shortest = bounds.shortest[width, parts].min()
+                tighten(bounds, group, bounds.narrowest[parts].min(), width, shortest)
     return job
