@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from swdual.scheduling.allocator import Allocator
-from swdual.scheduling.kernels.event_loop import STATE, Jobs, Outcome, Running, advance, in_order
+from swdual.scheduling.kernels.event_loop import STATE, Simulation, advance, in_order
 from swdual.scheduling.kernels.waiting_bounds import make_bounds
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policy import CompiledRule, Decision, Policy
@@ -64,47 +64,49 @@ class CompiledEngine:
         # A start takes free ranges whole, but for the last, of which it leaves a part: so there are
         # never more than one, and one for each start.
         self._room = min(processors, jobs + 1)
-        self._outcome = Outcome(
+        most = min(processors, jobs)
+        free = np.full((processors + 63) // 64, ~np.uint64(0))
+        free[-1] >>= np.uint64(-processors % 64)
+        self._columns = Simulation(
+            submit_time=np.ascontiguousarray(workload.submit_time),
+            run_time=np.ascontiguousarray(workload.run_time),
+            requested_time=np.ascontiguousarray(workload.requested_time),
+            processors=np.ascontiguousarray(workload.processors),
             start_time=np.full(jobs, np.nan),
             backfilled=np.zeros(jobs, np.bool_),
             promised=np.full(jobs, np.nan),
             first=np.zeros(jobs, np.int64),
             offsets=np.zeros(jobs + 1, np.int64),
             ranges=np.empty((jobs + self._room, 2), np.int64),
-        )
-
-    def run(self, policy: Policy, show: Any) -> None:
-        """Simulate until the last job has ended; see `Engine.run`."""
-        jobs, processors = len(self._workload), self._platform.processors
-        columns = Jobs(*(np.ascontiguousarray(getattr(self._workload, x)) for x in Jobs._fields))
-        most = min(processors, jobs)
-        free = np.full((processors + 63) // 64, ~np.uint64(0))
-        free[-1] >>= np.uint64(-processors % 64)
-        running = Running(
             ends=np.empty(most),
-            job=np.empty(most, np.int64),
+            running=np.empty(most, np.int64),
             free=free,
             latest=np.empty(2 * most + 1),
             released=np.empty(2 * most + 1, np.int64),
+            bounds=make_bounds(workload.processors),
         )
-        bounds = make_bounds(columns.processors)
-        state = np.zeros(1, STATE)
-        state["free"], state["reserved"] = processors, -1
-        show(0, jobs)
-        while (ended := int(state["ended"][0])) < jobs:
+        self._state = np.zeros(1, STATE)
+        self._state["free"], self._state["reserved"] = processors, -1
+
+    def run(self, policy: Policy, show: Any) -> None:
+        """Simulate until the last job has ended; see `Engine.run`."""
+        jobs, ended = len(self._workload), 0
+        show(ended, jobs)
+        while ended < jobs:
             until = min(ended + SLICE, jobs)
-            advance(columns, running, self._outcome, bounds, state, *self._rule, self._room, until)
-            ranges, used = self._outcome.ranges, int(state["used"][0])
+            advance(self._columns, self._state, *self._rule, self._room, until)
+            ended, used = int(self._state["ended"][0]), int(self._state["used"][0])
+            ranges = self._columns.ranges
             if used + self._room > len(ranges):
                 larger = np.empty((2 * len(ranges), 2), np.int64)
                 larger[:used] = ranges[:used]
-                self._outcome = self._outcome._replace(ranges=larger)
-            show(int(state["ended"][0]), jobs)
+                self._columns = self._columns._replace(ranges=larger)
+            show(ended, jobs)
 
     def schedule(self, allocator: str, options: dict[str, Any]) -> Schedule:
         """Return the schedule of the simulation; see `Engine.schedule`."""
-        jobs, outcome = self._workload, self._outcome
-        offsets = np.cumsum(outcome.offsets)
+        jobs, made = self._workload, self._columns
+        offsets = np.cumsum(made.offsets)
         lasted = np.minimum(jobs.run_time, jobs.requested_time)
         return Schedule(
             workload=jobs,
@@ -112,15 +114,15 @@ class CompiledEngine:
             policy=self._policy,
             allocator=allocator,
             options=options,
-            start_time=outcome.start_time,
-            finish_time=outcome.start_time + lasted,
+            start_time=made.start_time,
+            finish_time=made.start_time + lasted,
             killed=jobs.run_time > jobs.requested_time,
-            backfilled=outcome.backfilled,
-            promised=outcome.promised,
-            last_start=outcome.start_time,
+            backfilled=made.backfilled,
+            promised=made.promised,
+            last_start=made.start_time,
             last_rate=np.ones(len(jobs)),
             offsets=offsets,
-            ranges=in_order(outcome.first, offsets, outcome.ranges),
+            ranges=in_order(made.first, offsets, made.ranges),
             interrupted=Executions(
                 *(np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0)),
                 *(np.zeros(0, np.bool_), np.zeros(1, np.int64), np.zeros((0, 2), np.int64)),

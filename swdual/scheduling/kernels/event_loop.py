@@ -33,75 +33,57 @@ reservation in the last pass; up to where the bounds know the waiting jobs; free
 word before which none is; how many jobs run, latest ends there are, and ranges are in use."""
 
 
-class Jobs(NamedTuple):
-    """What is asked for, as the columns of a workload: (jobs,) each."""
-
-    submit_time: Times
-    run_time: Times
-    requested_time: Times
-    processors: Counts
-
-
-class Running(NamedTuple):
-    """What runs now.
+class Simulation(NamedTuple):
+    """The columns of a simulation: what is asked for, what became of it, and what runs now.
 
     Parameters
     ----------
-    ends, job
-        (running,) a heap of the ends in seconds, with the jobs.
-    free
-        (words,) bit p % 64 of word p // 64 says that processor p is free.
-    latest, released
-        Ascending latest ends in seconds, each once, and how many processors are free then.
-    """
-
-    ends: Times
-    job: Counts
-    free: Words
-    latest: Times
-    released: Counts
-
-
-class Outcome(NamedTuple):
-    """What became of the jobs.
-
-    Parameters
-    ----------
+    submit_time, run_time, requested_time, processors
+        (jobs,) those of a workload.
     start_time, backfilled, promised
-        As in a `ScheduleData`.
+        (jobs,) as in a `ScheduleData`.
     first
         (jobs,) where the ranges of each job begin.
     offsets
         (jobs + 1,) behind each job how many these are.
     ranges
         (ranges, 2) processors, in the order of the starts.
+    ends, running
+        A heap of ends in seconds, with the columns.
+    free
+        (words,) bit p % 64 of word p // 64 says that processor p is free.
+    latest, released
+        Ascending latest ends in seconds, each once, and how many processors are free then.
+    bounds
+        What the waiting jobs need at least.
     """
 
+    submit_time: Times
+    run_time: Times
+    requested_time: Times
+    processors: Counts
     start_time: Times
     backfilled: NDArray[np.bool_]
     promised: Times
     first: Counts
     offsets: Counts
     ranges: Ranges
+    ends: Times
+    running: Counts
+    free: Words
+    latest: Times
+    released: Counts
+    bounds: Bounds
 
 
 @kernel
-def advance(
-    jobs: Jobs,
-    running: Running,
-    outcome: Outcome,
-    bounds: Bounds,
-    state: State,
-    backfills: bool,
-    room: int,
-    until: int,
-) -> None:
+def advance(columns: Simulation, state: State, backfills: bool, room: int, until: int) -> None:
     """Go on from instant to instant until so many jobs have ended, or ranges may be too few.
 
     Parameters
     ----------
-    jobs, running, outcome, bounds
-        The columns; all but the jobs are changed.
+    columns
+        They are changed.
     state
         (1,) where the simulation stands.
     backfills
@@ -112,21 +94,21 @@ def advance(
         How many jobs.
     """
     now = state[0]
-    while now.ended < until and now.used + room <= len(outcome.ranges):
-        time = np.inf if now.coming == len(jobs.submit_time) else jobs.submit_time[now.coming]
-        if now.running and running.ends[0] < time:
-            time = running.ends[0]
+    while now.ended < until and now.used + room <= len(columns.ranges):
+        time = np.inf if now.coming == len(columns.submit_time) else columns.submit_time[now.coming]
+        if now.running and columns.ends[0] < time:
+            time = columns.ends[0]
         ended = now.ended
-        while now.running and running.ends[0] <= time:
-            _end(jobs, running, outcome, now, backfills)
+        while now.running and columns.ends[0] <= time:
+            _end(columns, now)
         new = now.coming
-        while now.coming < len(jobs.submit_time) and jobs.submit_time[now.coming] <= time:
+        while now.coming < len(columns.submit_time) and columns.submit_time[now.coming] <= time:
             now.coming += 1
         while now.head < now.coming:
-            if outcome.start_time[now.head] == outcome.start_time[now.head]:
+            if not np.isnan(columns.start_time[now.head]):
                 now.head += 1
-            elif jobs.processors[now.head] <= now.free:
-                _start(jobs, running, outcome, now, now.head, time, backfills)
+            elif columns.processors[now.head] <= now.free:
+                _start(columns, now, now.head, time)
                 now.reserved = -1
             else:
                 break
@@ -134,29 +116,21 @@ def advance(
             # Where nothing ended and the head is the same, only new jobs can find room.
             same = ended == now.ended and now.reserved == now.head
             now.reserved = now.head
-            _backfill(jobs, running, outcome, bounds, now, time, new if same else now.head + 1)
+            _backfill(columns, now, time, new if same else now.head + 1)
 
 
 @kernel
-def _backfill(
-    jobs: Jobs,
-    running: Running,
-    outcome: Outcome,
-    bounds: Bounds,
-    now: State,
-    time: float,
-    new: int,
-) -> None:
+def _backfill(columns: Simulation, now: State, time: float, new: int) -> None:
     """Start the jobs that do not delay the head; those before `new` are known not to fit."""
-    free, k = now.free, 0
-    while free < jobs.processors[now.head]:
-        free += running.released[k]
+    bounds, free, k = columns.bounds, now.free, 0
+    while free < columns.processors[now.head]:
+        free += columns.released[k]
         k += 1
-    shadow, extra = running.latest[k - 1], free - jobs.processors[now.head]
-    if np.isnan(outcome.promised[now.head]):
-        outcome.promised[now.head] = shadow
+    shadow, extra = columns.latest[k - 1], free - columns.processors[now.head]
+    if np.isnan(columns.promised[now.head]):
+        columns.promised[now.head] = shadow
     for job in range(max(now.known, now.head + 1), now.coming):
-        add_waiting(bounds, job, jobs.processors[job], jobs.requested_time[job])
+        add_waiting(bounds, job, columns.processors[job], columns.requested_time[job])
     now.known = now.coming
     # Bounds become exact only where a group is looked at from its begin, or from the head on.
     first = place = max(now.head + 1, new >> SHIFT << SHIFT)
@@ -170,14 +144,14 @@ def _backfill(
         group = place >> SHIFT
         narrowest, shortest = NONE, np.inf
         for job in range(place, min(group + 1 << SHIFT, now.coming)):
-            if not np.isnan(outcome.start_time[job]):
+            if not np.isnan(columns.start_time[job]):
                 continue
-            need, duration = jobs.processors[job], jobs.requested_time[job]
+            need, duration = columns.processors[job], columns.requested_time[job]
             beyond = time + duration > shadow
             if need <= now.free and (need <= extra or not beyond):
                 extra -= need * beyond
-                outcome.backfilled[job] = True
-                _start(jobs, running, outcome, now, job, time, True)
+                columns.backfilled[job] = True
+                _start(columns, now, job, time)
                 continue
             narrowest = min(narrowest, need)
             if need <= bounds.widths[width]:
@@ -187,94 +161,84 @@ def _backfill(
 
 
 @kernel
-def _start(
-    jobs: Jobs,
-    running: Running,
-    outcome: Outcome,
-    now: State,
-    job: int,
-    time: float,
-    backfills: bool,
-) -> None:
+def _start(columns: Simulation, now: State, job: int, time: float) -> None:
     """Start a job on the lowest free processors."""
-    need = jobs.processors[job]
-    outcome.start_time[job] = time
-    outcome.first[job] = now.used
+    need = columns.processors[job]
+    columns.start_time[job] = time
+    columns.first[job] = now.used
     now.free -= need
     stop = -1
     word = now.lowest
     while need:
-        bits = running.free[word]
+        bits = columns.free[word]
         if bits == np.uint64(0):
             word += 1
             continue
         # The lowest run of ones, as far as it is needed.
         bit = count_low_ones(~bits)
         run = min(count_low_ones(bits >> np.uint64(bit)), need)
-        running.free[word] = bits & ~(
+        columns.free[word] = bits & ~(
             np.uint64(0xFFFFFFFFFFFFFFFF) >> np.uint64(64 - run) << np.uint64(bit)
         )
         if 64 * word + bit != stop:
-            outcome.ranges[now.used, 0] = 64 * word + bit
+            columns.ranges[now.used, 0] = 64 * word + bit
             now.used += 1
         stop = 64 * word + bit + run
-        outcome.ranges[now.used - 1, 1] = stop
+        columns.ranges[now.used - 1, 1] = stop
         need -= run
     now.lowest = word
-    outcome.offsets[job + 1] = now.used - outcome.first[job]
-    _push_end(running, now, time + min(jobs.run_time[job], jobs.requested_time[job]), job)
-    if backfills:
-        _add_latest(running, now, time + jobs.requested_time[job], jobs.processors[job])
+    columns.offsets[job + 1] = now.used - columns.first[job]
+    _push_end(columns, now, time + min(columns.run_time[job], columns.requested_time[job]), job)
+    _add_latest(columns, now, time + columns.requested_time[job], columns.processors[job])
 
 
 @kernel
-def _end(jobs: Jobs, running: Running, outcome: Outcome, now: State, backfills: bool) -> None:
+def _end(columns: Simulation, now: State) -> None:
     """Free the processors of the job that ends next."""
-    job = _pop_end(running, now)
-    first = outcome.first[job]
-    ranges = outcome.ranges[first : first + outcome.offsets[job + 1]]
-    set_bits(running.free, ranges, True)
+    job = _pop_end(columns, now)
+    first = columns.first[job]
+    ranges = columns.ranges[first : first + columns.offsets[job + 1]]
+    set_bits(columns.free, ranges, True)
     now.lowest = min(now.lowest, ranges[0, 0] // 64)
-    now.free += jobs.processors[job]
+    now.free += columns.processors[job]
     now.ended += 1
-    if backfills:
-        latest = outcome.start_time[job] + jobs.requested_time[job]
-        k = np.searchsorted(running.latest[: now.latest], latest)
-        running.released[k] -= jobs.processors[job]
+    latest = columns.start_time[job] + columns.requested_time[job]
+    k = np.searchsorted(columns.latest[: now.latest], latest)
+    columns.released[k] -= columns.processors[job]
 
 
 @kernel
-def _push_end(running: Running, now: State, end: float, job: int) -> None:
+def _push_end(columns: Simulation, now: State, end: float, job: int) -> None:
     place = now.running
     now.running += 1
-    while place and running.ends[(place - 1) // 2] > end:
+    while place and columns.ends[(place - 1) // 2] > end:
         above = (place - 1) // 2
-        running.ends[place], running.job[place] = running.ends[above], running.job[above]
+        columns.ends[place], columns.running[place] = columns.ends[above], columns.running[above]
         place = above
-    running.ends[place], running.job[place] = end, job
+    columns.ends[place], columns.running[place] = end, job
 
 
 @kernel
-def _pop_end(running: Running, now: State) -> int:
+def _pop_end(columns: Simulation, now: State) -> int:
     """Take the first end off the heap, and return its job."""
-    job = running.job[0]
+    job = columns.running[0]
     now.running -= 1
     last = now.running
     place, below = 0, 1
     while below < last:
-        below += below + 1 < last and running.ends[below + 1] < running.ends[below]
-        if running.ends[below] >= running.ends[last]:
+        below += below + 1 < last and columns.ends[below + 1] < columns.ends[below]
+        if columns.ends[below] >= columns.ends[last]:
             break
-        running.ends[place], running.job[place] = running.ends[below], running.job[below]
+        columns.ends[place], columns.running[place] = columns.ends[below], columns.running[below]
         place, below = below, 2 * below + 1
-    running.ends[place], running.job[place] = running.ends[last], running.job[last]
+    columns.ends[place], columns.running[place] = columns.ends[last], columns.running[last]
     return int(job)
 
 
 @kernel
-def _add_latest(running: Running, now: State, latest: float, processors: int) -> None:
+def _add_latest(columns: Simulation, now: State, latest: float, processors: int) -> None:
     """Add a latest end. Those at which nothing is released any more are dropped once in a while."""
-    times, released = running.latest, running.released
+    times, released = columns.latest, columns.released
     if now.latest > 2 * now.running:
         size, now.latest = now.latest, 0
         for k in range(size):
