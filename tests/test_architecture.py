@@ -66,6 +66,7 @@ OWNERS = {
         "results/search_results.py",
         "formats/_arrow.py",
         "formats/parquet.py",
+        "scheduling/reports/jobs_table.py",
     },
     "Bio": {
         *(

@@ -243,9 +243,9 @@ class Files:
         for name in (self.gantt, self.usage, self.distribution):
             if name is not None:
                 check_path(name)
-        for name in (self.comparison_out, self.jobs_out):
-            if name is not None:
-                check_csv(name)
+        if self.comparison_out is not None:
+            check_csv(self.comparison_out)
+        jobs_kind = TABLE if self.jobs_out is None else jobs_table.check_path(self.jobs_out)
         if self.report is not None:
             page.check_path(self.report)
         written = [
@@ -257,7 +257,11 @@ class Files:
             )
             if name is not None and name not in STDOUT
         ]
-        for name, kind in ((self.jobs_out, TABLE), (self.gantt, DRAWING), (self.usage, DRAWING)):
+        for name, kind in (
+            (self.jobs_out, jobs_kind),
+            (self.gantt, DRAWING),
+            (self.usage, DRAWING),
+        ):
             if name is None:
                 continue
             filled = {fill_name(name, each) for each in campaign.combinations}

@@ -236,8 +236,8 @@ swdual simulate KTH-SP2.swf.gz --resample 20 --policy easy,conservative --metric
     "--jobs-out",
     type=OutputPath(allow_dash=True),
     metavar="FILE",
-    help='Write all jobs as CSV; "-": standard output. In file names, {policy} and {allocator} '
-    "are replaced.",
+    help='Write all jobs as CSV, or as Parquet (.parquet); "-": standard output. In file names, '
+    "{policy} and {allocator} are replaced.",
 )
 @option(
     "--gantt",

@@ -15,7 +15,6 @@ from swdual.formats._header import peek
 from swdual.formats._text import SourceColumn, keep_known
 from swdual.hits.fields import FIELDS
 from swdual.hits.query_result import QueryResult
-from swdual.io.output import Output
 from swdual.runtime.extras import import_extra
 from swdual.statistics.model import SHARED_FACTS
 from swdual.version import __version__
@@ -124,29 +123,6 @@ def make_batches(table: Table, kinds: pyarrow.Schema) -> Iterator[pyarrow.Record
             waiting, rows = [], 0
     if rows:
         yield from pa.Table.from_batches(waiting).combine_chunks().to_batches()
-
-
-class Sink(io.RawIOBase):
-    """An output as a file object that pyarrow can write to."""
-
-    def __init__(self, stream: Output) -> None:
-        self._stream = stream
-        self._written = 0
-
-    def writable(self) -> bool:
-        """Return True."""
-        return True
-
-    def write(self, data: Any, /) -> int:
-        """Write some bytes."""
-        size = len(data)
-        self._stream.write(bytes(data))
-        self._written += size
-        return size
-
-    def tell(self) -> int:
-        """Return the number of bytes written."""
-        return self._written
 
 
 @contextmanager

@@ -7,7 +7,6 @@ from typing import IO
 
 from swdual.format import Table
 from swdual.formats._arrow import (
-    Sink,
     add_metadata,
     import_arrow,
     make_batches,
@@ -19,7 +18,7 @@ from swdual.formats._arrow import (
 )
 from swdual.hits.fields import DATA
 from swdual.hits.query_result import QueryResult
-from swdual.io.output import Output
+from swdual.io.output import Output, Sink
 
 FIELDS = DATA
 KIND = "an Arrow"

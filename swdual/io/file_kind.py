@@ -85,6 +85,7 @@ A3M = FileKind("an a3m file", (".a3m",), _A3M.match)
 INTERVALS = FileKind("a table of intervals", (".interval", ".intervals"), _INTERVALS.match)
 BED = FileKind("a BED file", (".bed",), is_table)
 TABLE = FileKind("a table", (".csv", ".m8", ".tab", ".tsv"), is_table)
+PARQUET = FileKind("a Parquet file", (".parquet",), begins_with(b"PAR1"))
 JSON = FileKind("a JSON file", (".json",), begins_with(b"{", b"["))
 PAGE = FileKind("a page", (".htm", ".html"), begins_with(b"<!DOCTYPE html"))
 DRAWING = FileKind(

@@ -93,6 +93,29 @@ class Utf8:
         self._stream.write(text.encode(errors="replace"))
 
 
+class Sink(io.RawIOBase):
+    """An output as a file object that pyarrow can write to."""
+
+    def __init__(self, stream: Output) -> None:
+        self._stream = stream
+        self._written = 0
+
+    def writable(self) -> bool:
+        """Return True."""
+        return True
+
+    def write(self, data: Any, /) -> int:
+        """Write some bytes."""
+        size = len(data)
+        self._stream.write(bytes(data))
+        self._written += size
+        return size
+
+    def tell(self) -> int:
+        """Return the number of bytes written."""
+        return self._written
+
+
 def split_compression(path: str | os.PathLike[str]) -> tuple[str, str | None]:
     """Return a file's name without the ending of its compression, and the compression.
 

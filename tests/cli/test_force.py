@@ -110,6 +110,7 @@ WRITERS = {
     ),
     "synth": Writer("new", "", ("synth", "5000", "-o", "new")),
     "jobs-out": Writer("new", "jobs.swf", (*SIMULATE, "--jobs-out", "new")),
+    "jobs-parquet": Writer("new.parquet", "jobs.swf", (*SIMULATE, "--jobs-out", "new.parquet")),
     "comparison-out": Writer("new", "jobs.swf", (*SIMULATE, "--comparison-out", "new")),
     "report": Writer("new.html", "jobs.swf", (*SIMULATE, "--report", "new.html")),
     "usage": Writer("new.svg", "jobs.swf", (*SIMULATE, "--usage", "new.svg")),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +15,7 @@ from support.random_schedules import built, drawn
 
 from swdual.errors import InputError, OutputError
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.reports import jobs_table
 from swdual.scheduling.reports.comparison import compare
 from swdual.scheduling.reports.jobs_table import columns, write
 
@@ -68,13 +70,48 @@ def test_a_file_is_replaced_only_by_force(schedule, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "name", ["t.parquet", "t.xlsx", "t.json", "t.tsv", "t.TSV.gz", "t.html", "t.pdf", "t.swf.zip"]
+    "name",
+    ["t.xlsx", "t.json", "t.tsv", "t.TSV.gz", "t.html", "t.pdf", "t.swf.zip", "t.parquet.gz"],
 )
 def test_csv_is_not_written_under_the_name_of_another_format(schedule, tmp_path, name):
     """Of jobs and of a comparison, as the command line says."""
     for table in (schedule.write_jobs, compare([schedule]).write_csv):
         with pytest.raises(InputError, match=rf"{name}: the table is written as CSV; choose a"):
             table(tmp_path / name, force=True)
+    assert not [*tmp_path.iterdir()]
+
+
+def test_a_comparison_is_no_parquet_file(schedule, tmp_path):
+    with pytest.raises(InputError, match=r"t\.parquet: the table is written as CSV"):
+        compare([schedule]).write_csv(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize("jobs", [0, 1, 7, 8, 20])
+def test_parquet_holds_what_csv_holds(jobs, tmp_path, monkeypatch):
+    """In row groups, of which the last may be short; also if there are no jobs."""
+    pandas = pytest.importorskip("pandas")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    monkeypatch.setattr(jobs_table, "SLICE", 4)
+    schedule = drawn(jobs, jobs)
+    users = {"user": np.arange(jobs)}
+    schedule = replace(schedule, workload=replace(schedule.workload, extra=users))
+    for name in ("jobs.csv", "jobs.parquet"):
+        schedule.write_jobs(tmp_path / name)
+    read = pandas.read_parquet(tmp_path / "jobs.parquet")
+    kinds = {name: kind for name, kind in read.dtypes.items() if kind.kind in "fi"}
+    kept = pandas.read_csv(tmp_path / "jobs.csv", dtype=kinds | {"allocated_resources": str})
+    assert list(read) == list(kept) == list(columns(schedule))
+    for name in read:
+        assert read[name].equals(kept[name]) or read[name].tolist() == kept[name].tolist()
+    file = parquet.ParquetFile(tmp_path / "jobs.parquet")
+    assert file.num_row_groups == max(1, -(-jobs // 4))
+    assert str(file.schema_arrow.field("allocated_resources").type) == "string"
+
+
+def test_parquet_needs_pyarrow(schedule, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InputError, match="Parquet files need pyarrow: pip install"):
+        write(schedule, tmp_path / "jobs.parquet")
     assert not [*tmp_path.iterdir()]
 
 
