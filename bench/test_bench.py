@@ -54,6 +54,7 @@ WITH_CHROMIUM = pytest.mark.skipif(
             *("--db", str(DATA / "proteins.fasta"), "--method", "swdual", "--repeats", "1"),
         ],
         ["start.py", "--repeats", "1"],
+        ["large_traces.py", "--jobs", "300"],
         ["compile.py"],
         [
             *("memory.py", "--residues", "3000", "--factors", "1", "--only", "queries x"),
