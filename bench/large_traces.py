@@ -57,7 +57,7 @@ def main(jobs: str, traces: Path | None, repeats: int, first: int | None, keep: 
                 model[f"{policy}, {load}, {count:,} jobs"] = row
                 click.echo(f"{policy}, {load}, {count:,} jobs: {row}")
     for name, processors in TRACES.items() if traces else ():
-        file = next(iter(traces.glob(f"{name}.swf*")), None) if traces else None
+        file = next(iter(traces.glob(f"{name}.swf*")), None)
         if file is not None:
             workload = read_swf(file)
             workload = workload.take(workload.processors <= processors)[:first]
@@ -66,7 +66,7 @@ def main(jobs: str, traces: Path | None, repeats: int, first: int | None, keep: 
                 click.echo(f"{name}, {policy}: {real[f'{name}, {policy}']}")
     rows = [(what, *row.values()) for what, row in model.items()]
     if rows:
-        table([("what", *next(iter(model.values()))), *rows])
+        table([("swdual simulate", *next(iter(model.values()))), *rows])
     save("large_traces", {"model": model, "traces": real}, kept=keep)
 
 
