@@ -46,7 +46,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from swdual.scheduling import campaign
     from swdual.scheduling.conformance import check_policy
-    from swdual.scheduling.engine import simulate
     from swdual.scheduling.job import Job
     from swdual.scheduling.metrics import METRICS
     from swdual.scheduling.penalty import Penalty
@@ -57,6 +56,7 @@ if TYPE_CHECKING:
     from swdual.scheduling.reports.comparison import compare
     from swdual.scheduling.reports.page import write_report
     from swdual.scheduling.schedule import Schedule
+    from swdual.scheduling.simulation import simulate
     from swdual.scheduling.workload import cirne, lublin
     from swdual.scheduling.workload.repair import Repairs
     from swdual.scheduling.workload.resample import resample
@@ -66,7 +66,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "conformance": ("check_policy",),
-    "engine": ("simulate",),
+    "simulation": ("simulate",),
     "job": ("Job",),
     "metrics": ("METRICS",),
     "penalty": ("Penalty",),

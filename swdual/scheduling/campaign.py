@@ -21,7 +21,6 @@ from swdual.errors import InputError, SwdualError
 from swdual.runtime.keywords import insert_parameters, merge_signatures, refuse_unknown, share_help
 from swdual.scheduling import plugins
 from swdual.scheduling.allocator import Allocator
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.metrics import METRICS, Metric
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
@@ -31,6 +30,7 @@ from swdual.scheduling.power import PowerModel
 from swdual.scheduling.reports.comparison import SHOWN, Comparison, Row, check_shown
 from swdual.scheduling.reports.explanation import check_explained, explain_job
 from swdual.scheduling.schedule import Schedule
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload.source import WorkloadSource, as_workloads
 from swdual.scheduling.workload.workload import Workload
 

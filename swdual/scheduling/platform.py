@@ -7,7 +7,8 @@ import operator
 import os
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ from swdual.errors import InputError
 from swdual.io.input import read_small, read_toml
 from swdual.registry import unknown
 from swdual.runtime.keywords import plain_number
+from swdual.scheduling.nodes import NodeGroup, Nodes
 from swdual.text.messages import sanitize
 
 PLATFORMS: Mapping[str, tuple[int, ...]] = {
@@ -40,7 +42,7 @@ is the 1024 of table 5.2, where table 3.1 has 4096.
 MAX_PLATFORM_PROCESSORS = 4_000_000
 """Processors that a platform may have; what is known of free ones takes memory by their number."""
 
-KEYS = ("name", "processors", "block_sizes", "cluster_size")
+KEYS = ("name", "processors", "block_sizes", "cluster_size", "nodes")
 
 Counts = TypeVar("Counts", int, NDArray[np.int64])
 
@@ -66,6 +68,8 @@ class Platform:
     name
         What the platform is called; by default how many processors it has. What cannot be shown of
         it becomes "?".
+    node_groups
+        Its nodes, if jobs are to be placed on nodes with memory and GPUs: see `of_nodes`.
 
     Raises
     ------
@@ -82,6 +86,7 @@ class Platform:
     block_sizes: tuple[int, ...] = ()
     cluster_size: int = 0
     name: str = ""
+    node_groups: tuple[NodeGroup, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         try:
@@ -123,6 +128,37 @@ class Platform:
             )
 
     @classmethod
+    def of_nodes(cls, groups: Sequence[NodeGroup], name: str = "") -> Platform:
+        """Return a platform of nodes with processors, memory and GPUs.
+
+        Parameters
+        ----------
+        groups
+            Its nodes.
+        name
+            What it is called.
+
+        Raises
+        ------
+        InputError
+            If there are no nodes, or too many processors.
+
+        Examples
+        --------
+        >>> Platform.of_nodes([NodeGroup(10, 64), NodeGroup(2, 32, gpus=4)]).processors
+        704
+        """
+        if not groups:
+            raise InputError("a platform of nodes has one group of them at least")
+        processors = sum(group.count * group.processors for group in groups)
+        return cls(processors, name=name, node_groups=tuple(groups))
+
+    @cached_property
+    def nodes(self) -> Nodes | None:
+        """The nodes; None where a platform is just its processors."""
+        return Nodes(self.node_groups) if self.node_groups else None
+
+    @classmethod
     def named(cls, name: str) -> Platform:
         """Return one of the platforms of the thesis, those in `PLATFORMS`.
 
@@ -144,7 +180,8 @@ class Platform:
         """Return the platform that a TOML or JSON file describes.
 
         The file has ``processors`` and perhaps ``block_sizes``, ``cluster_size`` and ``name``,
-        which mean what they mean here. The name is the file's if it has none.
+        which mean what they mean here; or a table ``nodes`` for each group of nodes, with the
+        values of a `NodeGroup`. The name is the file's if it has none.
 
         Raises
         ------
@@ -155,6 +192,9 @@ class Platform:
         path = Path(path)
         values = {"name": path.stem} | _check_values(_read(path), path)
         try:
+            if "nodes" in values:
+                groups = [_parse_group(group) for group in values["nodes"]]
+                return cls.of_nodes(groups, values["name"])
             return cls(**values)
         except InputError as error:
             raise InputError(error.message, file=path) from error
@@ -268,8 +308,22 @@ def _check_values(values: Any, path: Path) -> dict[str, Any]:
     for key in values:
         if key not in KEYS:
             raise InputError(unknown("key", key, KEYS), file=path)
+    if not isinstance(values.get("name", ""), str):
+        raise InputError("name must be a text", file=path)
+    if "nodes" in values:
+        others = sorted(values.keys() - {"name", "nodes"})
+        if others:
+            raise InputError(
+                f"has nodes, which tell the processors, and {', '.join(others)}; leave one out",
+                file=path,
+            )
+        if not isinstance(values["nodes"], list):
+            raise InputError("nodes must be a list of groups of nodes, [[nodes]]", file=path)
+        return values
     if "processors" not in values:
-        raise InputError("does not say how many processors there are", file=path)
+        raise InputError(
+            "does not say how many processors there are; give processors, or [[nodes]]", file=path
+        )
     for key in ("processors", "cluster_size"):
         if key in values and (
             type(values[key]) is not int or not 1 <= values[key] <= MAX_PLATFORM_PROCESSORS
@@ -285,6 +339,18 @@ def _check_values(values: Any, path: Path) -> dict[str, Any]:
             f"block_sizes must be a list of whole numbers from 1 to {MAX_PLATFORM_PROCESSORS:,}",
             file=path,
         )
-    if not isinstance(values.get("name", ""), str):
-        raise InputError("name must be a text", file=path)
     return values | {"block_sizes": tuple(sizes)}
+
+
+def _parse_group(values: Any) -> NodeGroup:
+    """Return the group of nodes that a table of a platform's file describes."""
+    known = [each.name for each in fields(NodeGroup)]
+    if not isinstance(values, dict):
+        raise InputError(f"nodes must be groups with the keys {', '.join(known)}")
+    for key in values:
+        if key not in known:
+            raise InputError(unknown("key of a group of nodes", key, known))
+    for key in ("count", "processors"):
+        if key not in values:
+            raise InputError(f"a group of nodes does not say its {key}")
+    return NodeGroup(**values)

@@ -25,6 +25,8 @@ from swdual import registry
 from swdual.errors import InputError, SwdualError
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
+from swdual.scheduling.nodes import Placement
+from swdual.scheduling.outages import Outage
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.processors import Ranges
 from swdual.scheduling.workload.workload import Workload
@@ -64,11 +66,14 @@ class Traits(NamedTuple):
         ``PLACES``: the policy chooses processors itself and asks no allocator.
     jobs
         ``JOBS``: the kind of jobs that the policy is for, a key of `JOB_KINDS`.
+    nodes
+        ``NODES``: the policy also places jobs on nodes with memory and GPUs: `Start.placement`.
     """
 
     malleable: bool = False
     places: bool = False
     jobs: str = "rigid"
+    nodes: bool = False
 
 
 MAX_VALUE_LENGTH = 100
@@ -181,6 +186,8 @@ class Start(NamedTuple):
         How many processors the allocator is to choose; None: as many as the job needs.
     rate
         Seconds of its run time that it does in a second.
+    placement
+        What it holds of which nodes, on a platform that has nodes: see `NodeProfile`.
     """
 
     job: Job
@@ -188,6 +195,7 @@ class Start(NamedTuple):
     backfilled: bool = False
     width: int | None = None
     rate: float = 1.0
+    placement: Placement | None = None
 
 
 class Resize(NamedTuple):
@@ -276,6 +284,11 @@ class View(Protocol):
         ...
 
     @property
+    def outages(self) -> Sequence[Outage]:
+        """The outages that became known at this instant; reservations all at the first one."""
+        ...
+
+    @property
     def free_count(self) -> int:
         """How many processors are free."""
         ...
@@ -321,10 +334,11 @@ class View(Protocol):
 class Policy(Protocol):
     """A class that decides which job starts when; the contract is at the top of this file.
 
-    ``OPTIONS``, a dict of `Option` by name, ``MALLEABLE``, ``PLACES`` and ``JOBS`` (see `Traits`)
-    stand in the class or beside it in its file; each may be left out. The options are keyword
-    arguments of the class. Where a policy is part of this package, its class is called ``Policy``,
-    and the docstring of its file begins with what it does, in a line, and names the source.
+    ``OPTIONS``, a dict of `Option` by name, ``MALLEABLE``, ``PLACES``, ``JOBS`` and ``NODES`` (see
+    `Traits`) stand in the class or beside it in its file; each may be left out. The options are
+    keyword arguments of the class. Where a policy is part of this package, its class is called
+    ``Policy``, and the docstring of its file begins with what it does, in a line, and names the
+    source.
     """
 
     def __init__(self, platform: Platform, allocator: Allocator, **options: Any) -> None: ...

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.scheduling.outages import Outages
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.power import PowerModel
@@ -101,6 +102,8 @@ class ScheduleData:
         The power model; None: nothing is known of energy.
     off_periods
         When nodes were switched off; None: never.
+    outages
+        When nodes were down; None: never.
     """
 
     workload: Workload
@@ -123,6 +126,7 @@ class ScheduleData:
     notes: Mapping[int, list[tuple[float, str]]] = field(default_factory=dict)
     power: PowerModel | None = None
     off_periods: OffPeriods | None = None
+    outages: Outages | None = None
 
     def __len__(self) -> int:
         return len(self.start_time)

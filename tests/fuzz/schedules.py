@@ -23,10 +23,10 @@ from support.scheduling_oracles import BY_COUNT, BY_PROCESSORS, jobs_of, random_
 from swdual import registry
 from swdual.scheduling import allocator as allocators
 from swdual.scheduling import policy as policies
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.plugins import find_policy
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload import cirne, lublin, moldable, sequential, threads
 from swdual.scheduling.workload.workload import Workload

@@ -223,6 +223,7 @@ class Workload:
     speedup: Speedup | None = None
     unix_start_time: float | None = None
     follow: bool = False
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):

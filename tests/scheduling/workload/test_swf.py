@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from swdual.errors import InputError, OutputError
 from swdual.io import stream
-from swdual.scheduling.engine import simulate
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload import swf
 from swdual.scheduling.workload.swf import read_swf, read_trace, write_swf
 from swdual.scheduling.workload.trace import FIELDS, MAX_VALUE, MEASURED, Trace
