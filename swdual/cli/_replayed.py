@@ -17,6 +17,7 @@ import numpy as np
 from swdual.cli import pluralize
 from swdual.errors import InputError
 from swdual.scheduling.job import seconds
+from swdual.scheduling.outages import Outages, parse
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.workload import repair
 from swdual.scheduling.workload import sample as samples
@@ -104,6 +105,8 @@ class ReplayOptions:
     ----------
     processors, cluster_size, platform
         Where the jobs run: a size, or a name or file.
+    outages, checkpoint
+        When its nodes are down, and after how many seconds jobs save their work.
     rules, repairs
         How damaged jobs are repaired.
     weeks, start, first, sample, seed
@@ -122,6 +125,8 @@ class ReplayOptions:
     processors: int | None
     cluster_size: int | None
     platform: str | None
+    outages: str | None
+    checkpoint: float | None
     rules: str
     repairs: Sequence[str]
     weeks: int | None
@@ -153,6 +158,10 @@ class ReplayOptions:
             raise click.UsageError(
                 "--kind sequential makes another platform for each workload: omit --resample."
             )
+        if self.resample is not None and self.outages is not None:
+            raise click.UsageError("--outages are of the time of one trace: omit --resample.")
+        if self.checkpoint is not None and self.outages is None:
+            raise click.UsageError("--checkpoint is for jobs that --outages stop: give both.")
 
     @property
     def drawn_seed(self) -> int | None:
@@ -218,6 +227,31 @@ def load(path: str, options: ReplayOptions) -> Replay:
     part = _describe_part(all_jobs, workload, window, options.weeks, options.drawn_seed)
     workload, machine = _convert_jobs(workload, machine, options)
     return Replay(workload, [workload], machine, part)
+
+
+def find_outages(replay: Replay, options: ReplayOptions) -> Outages | None:
+    """Return the outages of the nodes that jobs are replayed on; None if there are none.
+
+    Parameters
+    ----------
+    replay
+        The jobs and their platform.
+    options
+        What the command was given.
+
+    Raises
+    ------
+    InputError
+        If there are no such outages, or the platform has no nodes.
+    """
+    if options.outages is None:
+        return None
+    nodes, workload = replay.platform.node_table, replay.workload
+    if nodes is None:
+        raise InputError("--outages are of nodes: give a --platform that has nodes")
+    begin, end = workload.submit_time[0], workload.submit_time[-1] + workload.requested_time.max()
+    interval = math.inf if options.checkpoint is None else options.checkpoint
+    return parse(options.outages, len(nodes), begin, end, seed=options.seed, checkpoint=interval)
 
 
 def _resample(all_jobs: Workload, machine: Platform, options: ReplayOptions) -> Replay:

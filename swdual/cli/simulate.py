@@ -17,7 +17,7 @@ logger = logging.getLogger("swdual")
 
 GROUPS = {
     "Scheduler": "policies allocators options reserve_depth",
-    "Platform": "processors cluster_size platform penalty power",
+    "Platform": "processors cluster_size platform penalty power outages checkpoint",
     "Jobs": "weeks start first sample seed kind offline clairvoyant rules repairs",
     "Resampling": "resample user_factor max_load long_term_weeks",
     "Results": "shown slowdown_bound explain as_json",
@@ -104,6 +104,20 @@ swdual simulate KTH-SP2.swf.gz --resample 20 --policy easy,conservative --metric
     "its node is switched off, after idle_timeout=600 seconds; boot_time=150 and boot=125 watts "
     "to switch it on, likewise shutdown_time and shutdown; keep_idle=4 idle nodes stay on; "
     "node_size=16 processors of a node. Can be repeated.",
+)
+@option(
+    "--outages",
+    metavar="FILE|NAME=VALUE,...",
+    help="Outages of nodes: a CSV file with the columns kind (reservation, drain, failure), start, "
+    "end (seconds) and nodes (0-3 7); or failures at random, mean_uptime=2592000,mean_repair=3600. "
+    "Jobs on nodes that fail wait again.",
+)
+@option(
+    "--checkpoint",
+    type=Real(),
+    metavar="SECONDS",
+    help="Jobs that a failure stops go on where they were a multiple of this time after their "
+    "start.  [default: they begin anew]",
 )
 @option(
     "--kind",
@@ -281,7 +295,7 @@ def command(
     in seconds of the trace.
     """
     from swdual.cli import _simulated
-    from swdual.cli._replayed import ReplayOptions, load
+    from swdual.cli._replayed import ReplayOptions, find_outages, load
     from swdual.scheduling import penalty as penalties
     from swdual.scheduling import power as powers
     from swdual.scheduling.campaign import CampaignOptions
@@ -300,6 +314,7 @@ def command(
     settings = CampaignOptions(
         penalty=cost,
         power=power_model,
+        outages=find_outages(replay, jobs),
         shown=measures.list_shown(with_energy=power_model is not None),
         metrics=measures.metrics,
         explain=explain,

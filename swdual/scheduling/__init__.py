@@ -7,6 +7,8 @@ Stages, in the order in which a simulation meets them:
 ``platform``, ``processors``, ``penalty``, ``power``, ``switching``
     Where it may run; sets of processors; how much longer a job runs on distant ones; watts of a
     processor, nodes that are off.
+``nodes``, ``node_profile``, ``outages``
+    Nodes with memory and GPUs, what jobs ask of them, what they will have free; when they are down.
 ``allocator``, ``allocators``
     Which processors a job gets.
 ``policy``, ``policies``
@@ -17,10 +19,11 @@ Stages, in the order in which a simulation meets them:
     Helpers for policies; policies and allocators of files, classes and other packages.
 ``profile``, ``reservations``, ``kernels``
     Processors that will be free, by requested times; reserved starts; the compiled parts.
-``engine``, ``arrivals``, ``recorder``
-    Applies events and decisions instant by instant; when jobs are submitted; notes what becomes of
-    each job.
-``schedule_data``, ``validation``, ``energy``, ``metrics``, ``reports``, ``frames``, ``schedule``
+``simulation``, ``engine``, ``switching_engine``, ``node_engine``, ``arrivals``, ``recorder``
+    Chooses an engine, which applies events and decisions instant by instant; others, for nodes that
+    are off, and nodes with memory; when jobs are submitted; notes what becomes of each job.
+``schedule_data``, ``validation``, ``node_validation``, ``energy``, ``metrics``, ``reports``,
+``frames``, ``schedule``
     When and where jobs ran; checks, joules, metrics, tables, charts and data frames; all in one
     class.
 ``intervals``
@@ -48,6 +51,8 @@ if TYPE_CHECKING:
     from swdual.scheduling.conformance import check_policy
     from swdual.scheduling.job import Job
     from swdual.scheduling.metrics import METRICS
+    from swdual.scheduling.nodes import NodeGroup
+    from swdual.scheduling.outages import Outage, Outages
     from swdual.scheduling.penalty import Penalty
     from swdual.scheduling.placing import reason_to_wait, start_now
     from swdual.scheduling.platform import Platform
@@ -66,9 +71,10 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "conformance": ("check_policy",),
-    "simulation": ("simulate",),
     "job": ("Job",),
     "metrics": ("METRICS",),
+    "nodes": ("NodeGroup",),
+    "outages": ("Outage", "Outages"),
     "penalty": ("Penalty",),
     "placing": ("reason_to_wait", "start_now"),
     "platform": ("Platform",),
@@ -77,6 +83,7 @@ _HOMES = {
     "reports.comparison": ("compare",),
     "reports.page": ("write_report",),
     "schedule": ("Schedule",),
+    "simulation": ("simulate",),
     "workload.repair": ("Repairs",),
     "workload.resample": ("resample",),
     "workload.sample": ("draw_windows", "sample", "windows"),
@@ -91,7 +98,10 @@ __all__ = [
     "METRICS",
     "DecisionError",
     "Job",
+    "NodeGroup",
     "Option",
+    "Outage",
+    "Outages",
     "Penalty",
     "Platform",
     "PowerModel",

@@ -22,6 +22,7 @@ from swdual.runtime.keywords import insert_parameters, merge_signatures, refuse_
 from swdual.scheduling import plugins
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.metrics import METRICS, Metric
+from swdual.scheduling.outages import Outages
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.plugins import AllocatorPlugin, PolicyPlugin
@@ -97,6 +98,7 @@ class CampaignKeywords(TypedDict, total=False):
 
     penalty: Penalty | None
     power: PowerModel | None
+    outages: Outages | None
     shown: Sequence[str]
     metrics: Mapping[str, Metric]
     explain: Sequence[int]
@@ -115,6 +117,8 @@ class CampaignOptions:
         How much longer a job runs on processors further apart than need be; None: no longer.
     power
         Watts of processors, and when idle nodes are switched off; None: all are on.
+    outages
+        When nodes of the platform are down; None: never.
     shown
         Names of the metrics that the comparison shows.
     metrics
@@ -132,6 +136,7 @@ class CampaignOptions:
 
     penalty: Penalty | None = None
     power: PowerModel | None = None
+    outages: Outages | None = None
     shown: Sequence[str] = SHOWN
     metrics: Mapping[str, Metric] = field(default_factory=lambda: METRICS)
     explain: Sequence[int] = ()
@@ -418,6 +423,7 @@ def _simulate(
             options=combination.options,
             penalty=options.penalty,
             power=options.power,
+            outages=options.outages,
             explain=explain,
             progress=options.progress,
         )

@@ -11,7 +11,7 @@ import numpy as np
 
 from swdual.scheduling.engine import Engine
 from swdual.scheduling.job import Job
-from swdual.scheduling.nodes import Nodes, Placement
+from swdual.scheduling.nodes import NodeTable, Placement
 from swdual.scheduling.outages import Outage, Outages
 from swdual.scheduling.policy import DecisionError, Policy, Running, Start
 from swdual.scheduling.schedule import Schedule
@@ -40,7 +40,7 @@ class NodeEngine(Engine):
         self,
         workload: Workload,
         *given: Any,
-        nodes: Nodes,
+        nodes: NodeTable,
         outages: Outages | None,
         **traits: Any,
     ) -> None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from swdual.scheduling.kernels import nodes as kernels
 from swdual.scheduling.kernels import profile as slices
-from swdual.scheduling.nodes import NodeRequest, Nodes, Placement
+from swdual.scheduling.nodes import NodeRequest, NodeTable, Placement
 
 
 class NodeProfile:
@@ -22,7 +22,7 @@ class NodeProfile:
         The nodes; all of them are free.
     """
 
-    def __init__(self, nodes: Nodes) -> None:
+    def __init__(self, nodes: NodeTable) -> None:
         capacity = 16
         self._nodes = nodes
         self._size = 1

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.scheduling.nodes import Nodes
+from swdual.scheduling.nodes import NodeTable
 from swdual.scheduling.outages import Outages
 from swdual.scheduling.schedule_data import ScheduleData
 
@@ -22,7 +23,7 @@ class _Shares(NamedTuple):
 
 
 def find_wrong_jobs(
-    schedule: ScheduleData, nodes: Nodes
+    schedule: ScheduleData, nodes: NodeTable
 ) -> Iterator[tuple[str, NDArray[np.int64]]]:
     """Yield what is wrong with executions on nodes, and the indices of the jobs.
 
@@ -43,8 +44,8 @@ def find_wrong_jobs(
     spread = np.zeros(len(schedule), np.int64)  # the nodes that a job asks for; 0: any number
     order = np.argsort(job, kind="stable")
     bounds = np.flatnonzero(np.diff(job[order], prepend=-1, append=-1))
-    for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
-        rows = order[begin:end]
+    for low, high in pairwise(bounds.tolist()):
+        rows = order[low:high]
         index = int(job[rows[0]])
         request = nodes.find_request(schedule.workload, index)
         processors, chunks, memory, gpus, apart, exclusive = request.key[:6]
@@ -75,7 +76,7 @@ def find_wrong_jobs(
         yield "run on nodes that are down", np.unique(job[down])
 
 
-def _divide(schedule: ScheduleData, nodes: Nodes) -> _Shares:
+def _divide(schedule: ScheduleData, nodes: NodeTable) -> _Shares:
     """Return which processors of which nodes the executions hold."""
     executions = schedule.executions
     first, stop = executions.ranges[:, 0], executions.ranges[:, 1]
@@ -97,7 +98,7 @@ def _find_overfull(
     start: NDArray[np.float64],
     end: NDArray[np.float64],
     held: NDArray[np.int64],
-    nodes: Nodes,
+    nodes: NodeTable,
 ) -> NDArray[np.bool_]:
     """Return (shares,) which begin when their node has less left than they hold."""
     count = len(node)

@@ -26,7 +26,7 @@ from swdual.errors import InputError
 from swdual.registry import unknown
 from swdual.runtime.keywords import plain_number
 from swdual.scheduling.kernels import nodes as kernels
-from swdual.scheduling.processors import Ranges, lowest_within
+from swdual.scheduling.processors import Ranges
 from swdual.scheduling.workload.workload import Workload
 from swdual.text.messages import quote
 
@@ -143,7 +143,7 @@ class NodeRequest(NamedTuple):
         return bool(spread) or not (processors % chunks or gpus % chunks)
 
 
-class Nodes:
+class NodeTable:
     """The nodes of a platform, numbered through their groups.
 
     Parameters
@@ -166,6 +166,7 @@ class Nodes:
         each = [(group.processors, group.memory, group.gpus) for group in groups]
         self.capacity = np.repeat(np.array(each, np.int64), counts, axis=0)
         self.first = np.concatenate(([0], np.cumsum(self.capacity[:, 0])))
+        self._all = np.ones(len(self.capacity), np.bool_)
         names = dict.fromkeys(name for group in groups for name in group.partitions)
         self.partitions = {
             name: np.repeat([name in group.partitions for group in groups], counts)
@@ -223,7 +224,7 @@ class Nodes:
     def _find_partition(self, workload: Workload, number: int) -> NDArray[np.bool_]:
         """Return (nodes,) which nodes a partition has: all, if it or none is known."""
         if number <= 0 or not self.partitions:
-            return np.ones(len(self), np.bool_)
+            return self._all
         names = workload.names.get("partition", ())
         name = names[number - 1] if number <= len(names) else str(number)
         if name not in self.partitions:
@@ -275,15 +276,8 @@ class Nodes:
         placement
             How many of them on which nodes.
         """
-        bounds = self.first[placement.nodes], self.first[placement.nodes + 1]
-        parts = [
-            lowest_within(free, first, stop, count)
-            for first, stop, count in zip(*bounds, placement.processors, strict=True)
-        ]
-        ranges = np.concatenate(parts)
-        apart = np.ones(len(ranges) + 1, np.bool_)  # ranges of two nodes may touch
-        apart[1:-1] = ranges[1:, 0] > ranges[:-1, 1]
-        return np.stack((ranges[apart[:-1], 0], ranges[apart[1:], 1]), axis=1)
+        first, stop = self.first[placement.nodes], self.first[placement.nodes + 1]
+        return kernels.pick(free, first, stop, placement.processors)
 
 
 def _read(workload: Workload, name: str, index: int) -> float:
@@ -296,7 +290,7 @@ def describe(request: NodeRequest) -> str:
     """Return a request in words.
 
     >>> job = Workload.from_arrays(0, 9, 8, extra={"gpus": [2], "nodes": [2]})
-    >>> describe(Nodes([NodeGroup(2, 8, gpus=4)]).find_request(job, 0))
+    >>> describe(NodeTable([NodeGroup(2, 8, gpus=4)]).find_request(job, 0))
     '8 processors and 2 GPUs on 2 nodes'
     """
     processors, chunks, memory, gpus, spread, exclusive = request.key[:6]

@@ -195,6 +195,44 @@ class Outages:
         return cls(tuple(found), checkpoint)
 
 
+def parse(
+    text: str, nodes: int, start: float, end: float, *, seed: int = 0, checkpoint: float = math.inf
+) -> Outages:
+    """Return the outages that a text means: the path of a CSV file, or values of `Outages.draw`.
+
+    Parameters
+    ----------
+    text
+        A path, or mean seconds such as ``mean_uptime=2592000,mean_repair=3600``.
+    nodes, start, end, seed, checkpoint
+        As for `Outages.draw`.
+
+    Raises
+    ------
+    InputError
+        If it is neither, or a value is impossible.
+
+    >>> parse("mean_uptime=50,mean_repair=1", 2, 0, 1000).outages[0].kind
+    'failure'
+    """
+    if "=" not in text:
+        return Outages.load(text, checkpoint)
+    known = ("mean_uptime", "mean_repair")
+    values = {}
+    for part in text.split(","):
+        name, _, value = part.partition("=")
+        if name not in known:
+            raise InputError(unknown("value of outages:", name, known))
+        try:
+            values[name] = float(value)
+        except ValueError:
+            raise InputError(f"{name} cannot be {quote(value)}: write seconds") from None
+    for name in known:
+        if name not in values:
+            raise InputError(f"outages that are drawn need {name}, in seconds")
+    return Outages.draw(nodes, start, end, **values, seed=seed, checkpoint=checkpoint)
+
+
 def _parse_row(values: dict[str, str]) -> Outage:
     """Return the outage of a row of a file."""
     times = {}

@@ -19,7 +19,7 @@ from swdual.errors import InputError
 from swdual.io.input import read_small, read_toml
 from swdual.registry import unknown
 from swdual.runtime.keywords import plain_number
-from swdual.scheduling.nodes import NodeGroup, Nodes
+from swdual.scheduling.nodes import NodeGroup, NodeTable
 from swdual.text.messages import sanitize
 
 PLATFORMS: Mapping[str, tuple[int, ...]] = {
@@ -68,8 +68,8 @@ class Platform:
     name
         What the platform is called; by default how many processors it has. What cannot be shown of
         it becomes "?".
-    node_groups
-        Its nodes, if jobs are to be placed on nodes with memory and GPUs: see `of_nodes`.
+    nodes
+        Its nodes in groups, if jobs are to be placed on nodes with memory and GPUs: see `of_nodes`.
 
     Raises
     ------
@@ -86,7 +86,7 @@ class Platform:
     block_sizes: tuple[int, ...] = ()
     cluster_size: int = 0
     name: str = ""
-    node_groups: tuple[NodeGroup, ...] = field(default=(), repr=False)
+    nodes: tuple[NodeGroup, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         try:
@@ -117,6 +117,11 @@ class Platform:
                 raise InputError(
                     f"blocks of {size} processors do not consist of whole blocks of {below}"
                 )
+        if self.nodes and _count_processors(self.nodes) != self.processors:
+            raise InputError(
+                f"the nodes have {_count_processors(self.nodes):,} processors, not "
+                f"{self.processors:,}; leave out the number of processors"
+            )
         object.__setattr__(self, "processors", operator.index(self.processors))
         object.__setattr__(self, "block_sizes", sizes)
         object.__setattr__(self, "cluster_size", operator.index(self.cluster_size) or sizes[0])
@@ -150,13 +155,12 @@ class Platform:
         """
         if not groups:
             raise InputError("a platform of nodes has one group of them at least")
-        processors = sum(group.count * group.processors for group in groups)
-        return cls(processors, name=name, node_groups=tuple(groups))
+        return cls(_count_processors(groups), name=name, nodes=tuple(groups))
 
     @cached_property
-    def nodes(self) -> Nodes | None:
-        """The nodes; None where a platform is just its processors."""
-        return Nodes(self.node_groups) if self.node_groups else None
+    def node_table(self) -> NodeTable | None:
+        """The nodes, as columns; None where a platform is just its processors."""
+        return NodeTable(self.nodes) if self.nodes else None
 
     @classmethod
     def named(cls, name: str) -> Platform:
@@ -181,7 +185,8 @@ class Platform:
 
         The file has ``processors`` and perhaps ``block_sizes``, ``cluster_size`` and ``name``,
         which mean what they mean here; or a table ``nodes`` for each group of nodes, with the
-        values of a `NodeGroup`. The name is the file's if it has none.
+        values of a `NodeGroup`, which tells how many processors there are. The name is the file's
+        if it has none.
 
         Raises
         ------
@@ -192,10 +197,9 @@ class Platform:
         path = Path(path)
         values = {"name": path.stem} | _check_values(_read(path), path)
         try:
-            if "nodes" in values:
-                groups = [_parse_group(group) for group in values["nodes"]]
-                return cls.of_nodes(groups, values["name"])
-            return cls(**values)
+            groups = tuple(map(_parse_group, values.pop("nodes", ())))
+            processors = values.pop("processors", _count_processors(groups))
+            return cls(processors, **values, nodes=groups)
         except InputError as error:
             raise InputError(error.message, file=path) from error
 
@@ -310,17 +314,9 @@ def _check_values(values: Any, path: Path) -> dict[str, Any]:
             raise InputError(unknown("key", key, KEYS), file=path)
     if not isinstance(values.get("name", ""), str):
         raise InputError("name must be a text", file=path)
-    if "nodes" in values:
-        others = sorted(values.keys() - {"name", "nodes"})
-        if others:
-            raise InputError(
-                f"has nodes, which tell the processors, and {', '.join(others)}; leave one out",
-                file=path,
-            )
-        if not isinstance(values["nodes"], list):
-            raise InputError("nodes must be a list of groups of nodes, [[nodes]]", file=path)
-        return values
-    if "processors" not in values:
+    if not isinstance(values.get("nodes", []), list):
+        raise InputError("nodes must be a list of groups of nodes, [[nodes]]", file=path)
+    if "processors" not in values and not values.get("nodes"):
         raise InputError(
             "does not say how many processors there are; give processors, or [[nodes]]", file=path
         )
@@ -340,6 +336,10 @@ def _check_values(values: Any, path: Path) -> dict[str, Any]:
             file=path,
         )
     return values | {"block_sizes": tuple(sizes)}
+
+
+def _count_processors(groups: Sequence[NodeGroup]) -> int:
+    return sum(group.count * group.processors for group in groups)
 
 
 def _parse_group(values: Any) -> NodeGroup:

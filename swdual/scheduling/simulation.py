@@ -18,7 +18,7 @@ from swdual.scheduling import policy as policies
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.engine import Engine
 from swdual.scheduling.node_engine import NodeEngine
-from swdual.scheduling.nodes import Nodes
+from swdual.scheduling.nodes import NodeTable
 from swdual.scheduling.outages import Outages
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
@@ -95,9 +95,11 @@ def simulate(
     _check(workload, platform)
     plugin, allocator_plugin = find_policy(policy), find_allocator(allocator)
     make_engine: Any = Engine
-    if platform.nodes is not None:
-        _check_nodes(workload, platform.nodes, plugin, allocator_plugin, penalty, power, outages)
-        make_engine = partial(NodeEngine, nodes=platform.nodes, outages=outages)
+    if platform.node_table is not None:
+        _check_nodes(
+            workload, platform.node_table, plugin, allocator_plugin, penalty, power, outages
+        )
+        make_engine = partial(NodeEngine, nodes=platform.node_table, outages=outages)
     elif outages is not None:
         raise InputError("outages are of nodes: give a platform that has nodes")
     elif power is not None and power.switches:
@@ -202,7 +204,7 @@ def _check(workload: Workload, platform: Platform) -> None:
 
 def _check_nodes(
     workload: Workload,
-    nodes: Nodes,
+    nodes: NodeTable,
     plugin: PolicyPlugin,
     allocator: AllocatorPlugin,
     penalty: Penalty | None,

@@ -848,3 +848,63 @@ def test_the_jobs_ahead_are_counted(run, here):
     assert outcome.code == 0, outcome.err
     for words in ("needs 6 processors, 0 are free", "1 job is before it", "2 jobs are before it"):
         assert words in outcome.out + outcome.err
+
+
+# Nodes, and outages of them.
+
+CLUSTER = """
+[[nodes]]
+count = 2
+processors = 5
+partitions = ["1"]
+"""
+
+
+@pytest.fixture
+def cluster(here):
+    """Write the platform cluster.toml: two nodes of five processors."""
+    (here / "cluster.toml").write_text(CLUSTER)
+
+
+def test_jobs_on_nodes_that_fail_wait_again(run, trace, cluster, here):
+    """The first job, on both nodes, is stopped at 6 s; it has kept four of its ten seconds."""
+    (here / "outages.csv").write_text("kind,start,end,nodes\nfailure,6,8,1\n")
+    arguments = ["--platform", "cluster.toml", "--outages", "outages.csv"]
+    assert run("simulate", "t.swf", *arguments, "--jobs-out", "jobs.csv").code == 0
+    assert rows(here / "jobs.csv")[0]["finish_time"] == "18"
+    kept = run("simulate", "t.swf", *arguments, "--checkpoint", "4", "--jobs-out", "kept.csv")
+    assert kept.code == 0
+    assert rows(here / "kept.csv")[0]["finish_time"] == "14"
+
+
+def test_failures_are_drawn_from_the_seed(run, trace, cluster):
+    """The same seed gives the same schedule; without a failure it would be another one."""
+    drawn = ["--platform", "cluster.toml", "--outages", "mean_uptime=40,mean_repair=9", "--json"]
+    one, same, other = (
+        shown(run("simulate", "t.swf", *drawn, "--seed", seed, QUIET)) for seed in "112"
+    )
+    assert one == same != other
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause"),
+    [
+        (["--checkpoint", "60"], "--checkpoint is for jobs that --outages stop"),
+        (
+            ["--platform", "cluster.toml", "--outages", "x.csv", "--resample", "2", "--weeks", "1"],
+            "omit --resample",
+        ),
+    ],
+)
+def test_outages_belong_to_one_trace(run, trace, cluster, arguments, cause):
+    """Otherwise the command is used wrongly."""
+    outcome = run("simulate", "t.swf", *arguments)
+    assert outcome.code == 2
+    assert cause in outcome.err
+
+
+def test_outages_need_nodes(run, trace):
+    """A platform of processors has none."""
+    outcome = run("simulate", "t.swf", "--outages", "outages.csv")
+    assert outcome.code == 1
+    assert "give a --platform that has nodes" in outcome.err

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from swdual.runtime.jit import kernel
 from swdual.scheduling.kernels.profile import Counts, Times
+from swdual.scheduling.processors import Ranges
 
 FIELDS = 4
 """The numbers that a row has for each node."""
@@ -113,29 +114,60 @@ def find_start(
         (4 nodes,) work space: what is free throughout the job.
     """
     nodes = len(sizes)
+    used = np.empty(nodes, np.int64)
     for first in range(stop):
         if counts[first] < request[0]:
             continue
         window[:] = table[rows[first]]
+        merged = first  # the last slice that the window knows of
         fits = place(window, sizes, allowed, request, placed)
+        size_used = _list_used(placed, used)
         k = first + 1
         while fits and k < size and times[k] < times[first] + duration:
-            row = table[rows[k]]
-            less = False
-            for i in range(3 * nodes):
-                if row[i] < window[i]:
-                    window[i] = row[i]
-                    less = True
-            for i in range(3 * nodes, 4 * nodes):
-                if row[i] > window[i]:
-                    window[i] = row[i]
-                    less = True
-            if less:
+            # Where all that was placed has room in a slice, first fit there places the same: nodes
+            # that had too little have no more now, and the others have enough.
+            if not _holds(table[rows[k]], sizes, request, placed, used[:size_used]):
+                while merged < k:
+                    merged += 1
+                    row = table[rows[merged]]
+                    for i in range(3 * nodes):
+                        window[i] = min(window[i], row[i])
+                    for i in range(3 * nodes, 4 * nodes):
+                        window[i] = max(window[i], row[i])
                 fits = place(window, sizes, allowed, request, placed)
+                size_used = _list_used(placed, used)
             k += 1
         if fits:
             return first
     return stop
+
+
+@kernel
+def _list_used(placed: Counts, used: Counts) -> int:
+    """Write the nodes of a placement to `used`, and return how many there are."""
+    size = 0
+    for node in range(placed.shape[1]):
+        if placed[0, node]:
+            used[size] = node
+            size += 1
+    return size
+
+
+@kernel
+def _holds(row: Counts, sizes: Counts, request: Counts, placed: Counts, used: Counts) -> bool:
+    """Return whether the nodes of a placement have room for it in a row."""
+    nodes = len(sizes)
+    for k in range(len(used)):
+        node = used[k]
+        processors = sizes[node] if request[5] else placed[0, node]
+        if (
+            row[node] < processors
+            or row[nodes + node] < placed[0, node] * request[2]
+            or row[2 * nodes + node] < placed[1, node]
+            or row[3 * nodes + node]
+        ):
+            return False
+    return True
 
 
 @kernel
@@ -162,3 +194,36 @@ def change(
             counts[k] += by[i, 0]
             for field in range(FIELDS):
                 row[field * nodes + which[i]] += by[i, field]
+
+
+@kernel
+def pick(free: Ranges, first: Counts, stop: Counts, wanted: Counts) -> Ranges:
+    """Return the lowest free processors of some nodes: ranges that ascend and do not touch.
+
+    Parameters
+    ----------
+    free
+        (ranges, 2) the free processors of all nodes.
+    first, stop
+        (nodes,) the processors of each node, [first, stop), ascending.
+    wanted
+        (nodes,) how many of each.
+    """
+    chosen = np.empty((len(free) + len(wanted), 2), np.int64)
+    size = k = 0
+    for node in range(len(wanted)):
+        left = wanted[node]
+        while left:
+            begin, end = max(free[k, 0], first[node]), min(free[k, 1], stop[node])
+            if begin < end:
+                end = min(end, begin + left)
+                left -= end - begin
+                if size and chosen[size - 1, 1] == begin:
+                    chosen[size - 1, 1] = end
+                else:
+                    chosen[size, 0] = begin
+                    chosen[size, 1] = end
+                    size += 1
+            if left:
+                k += 1
+    return chosen[:size].copy()

@@ -14,7 +14,7 @@ from typing import Any
 from swdual.errors import InputError
 from swdual.scheduling.job import Job, seconds
 from swdual.scheduling.node_profile import NodeProfile
-from swdual.scheduling.nodes import NodeRequest, Nodes, Placement, describe
+from swdual.scheduling.nodes import NodeRequest, NodeTable, Placement, describe
 from swdual.scheduling.orders import QueueOrder
 from swdual.scheduling.policy import Option, Start, View
 
@@ -48,7 +48,7 @@ class _OnNodes(ABC):
         That of the queue; None: that of submission.
     """
 
-    def __init__(self, nodes: Nodes, order: QueueOrder | None) -> None:
+    def __init__(self, nodes: NodeTable, order: QueueOrder | None) -> None:
         self._nodes = nodes
         self._order = order
         self._profile = NodeProfile(nodes)
@@ -124,7 +124,7 @@ class ReservingOnNodes(_OnNodes):
 
     def __init__(
         self,
-        nodes: Nodes,
+        nodes: NodeTable,
         order: QueueOrder | None,
         depth: int,
         backfill_order: QueueOrder | None,
@@ -207,7 +207,7 @@ class ConservativeOnNodes(_OnNodes):
         As the option of `swdual.scheduling.policies.conservative`.
     """
 
-    def __init__(self, nodes: Nodes, order: QueueOrder | None, compression: str) -> None:
+    def __init__(self, nodes: NodeTable, order: QueueOrder | None, compression: str) -> None:
         super().__init__(nodes, order)
         self._compression = compression
         self._reserved: dict[int, tuple[float, Placement]] = {}

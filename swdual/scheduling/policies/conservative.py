@@ -63,9 +63,9 @@ class Policy:
         self._compression = compression
         self._order = find_order(order, platform.processors, priority)
         self._on_nodes = None
-        if platform.nodes is not None:
+        if platform.node_table is not None:
             refuse_options(OPTIONS, {"by": by})
-            self._on_nodes = ConservativeOnNodes(platform.nodes, self._order, compression)
+            self._on_nodes = ConservativeOnNodes(platform.node_table, self._order, compression)
         self._profile = AvailabilityProfile(platform.processors, by_processors=by_processors)
         self._choose = make_choose(platform, allocator, by_processors)
         self._reservations = Reservations(self._profile)

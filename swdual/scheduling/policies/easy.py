@@ -96,7 +96,7 @@ class Policy:
         )
         by_processors = by == "processors" or allocator.FORCED
         self._method: _OneReservation | Reserving | conservative.Policy | ReservingOnNodes
-        if platform.nodes is not None:
+        if platform.node_table is not None:
             refuse_options(OPTIONS, {"by": by, "predictor": predictor})
         if predictor != REQUEST:
             predictions = Predictions(predictor, correction)
@@ -115,9 +115,9 @@ class Policy:
             self._method = conservative.Policy(
                 platform, allocator, by, "textbook", order, **priority
             )
-        elif platform.nodes is not None:
+        elif platform.node_table is not None:
             depth = _parse_depth(reserve_depth)
-            self._method = ReservingOnNodes(platform.nodes, queue_order, depth, orders[1])
+            self._method = ReservingOnNodes(platform.node_table, queue_order, depth, orders[1])
         elif reserve_depth == "1" and not by_processors:
             self._method = _ByCount(*orders)
         else:

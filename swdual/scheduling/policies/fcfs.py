@@ -32,8 +32,8 @@ class Policy:
     ) -> None:
         self._order = find_order(order, platform.processors, priority)
         self._on_nodes = None
-        if platform.nodes is not None:
-            self._on_nodes = FcfsOnNodes(platform.nodes, self._order)
+        if platform.node_table is not None:
+            self._on_nodes = FcfsOnNodes(platform.node_table, self._order)
 
     def decide(self, view: View) -> Iterator[Start]:
         """Yield the head of the queue while there is room for it."""
