@@ -899,7 +899,7 @@ def test_failures_are_drawn_from_the_seed(run, trace, cluster):
 def test_outages_belong_to_one_trace(run, trace, cluster, arguments, cause):
     """Otherwise the command is used wrongly."""
     outcome = run("simulate", "t.swf", *arguments)
-    assert outcome.code == 2
+    assert outcome.code == 1
     assert cause in outcome.err
 
 
