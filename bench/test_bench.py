@@ -75,14 +75,8 @@ WITH_CHROMIUM = pytest.mark.skipif(
         ],
         pytest.param(["report.py", "--cases", "1x0 2x3", "--repeats", "1"], marks=WITH_CHROMIUM),
         [
-            "gym.py",
-            str(DATA / "jobs.swf"),
-            "--processors",
-            "128",
-            "--jobs",
-            "100",
-            "--repeats",
-            "1",
+            *("gym.py", str(DATA / "jobs.swf"), "--processors", "128"),
+            *("--jobs", "100", "--repeats", "1"),
         ],
         ["plan_nodes.py", "--nodes", "3", "--queries", "50", "--residues", "3000000"],
         [
