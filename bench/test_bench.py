@@ -74,6 +74,10 @@ WITH_CHROMIUM = pytest.mark.skipif(
             *("--db", str(DATA / "proteins.fasta")),
         ],
         pytest.param(["report.py", "--cases", "1x0 2x3", "--repeats", "1"], marks=WITH_CHROMIUM),
+        [
+            *("gym.py", str(DATA / "jobs.swf"), "--processors", "128"),
+            *("--jobs", "100", "--repeats", "1"),
+        ],
         ["plan_nodes.py", "--nodes", "3", "--queries", "50", "--residues", "3000000"],
         [
             *("predictions.py", str(DATA / "proteins.fasta")),

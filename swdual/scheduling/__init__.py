@@ -30,8 +30,8 @@ Stages, in the order in which a simulation meets them:
     Confidence intervals of metrics over several workloads.
 ``campaign``
     Simulates workloads under several policies and allocators, each with each.
-``conformance``
-    Tries a policy on random jobs.
+``conformance``, ``gym``
+    Tries a policy on random jobs; an environment of Gymnasium, for agents that learn.
 
 Nothing here knows biology.
 

@@ -107,6 +107,42 @@ class Engine:
         if time > self.now and (not self._wakes or time < self._wakes[0]):
             heapq.heappush(self._wakes, time)
 
+    def next_time(self) -> float:
+        """Return when something happens next, in seconds; infinite if nothing is to come."""
+        return min(
+            self._arrivals.next_time(),
+            self._next_end(),
+            self._wakes[0] if self._wakes else np.inf,
+        )
+
+    def advance(self) -> None:
+        """Go on to the next instant: end and submit the jobs that are due; raise if none is."""
+        self.now = self.next_time()
+        if self.now == np.inf:
+            job = next(iter(self.queue.values()))
+            raise InputError(
+                f"the policy leaves {len(self.queue)} jobs waiting on an idle platform, job "
+                f"{job.number} first; choose another policy or allocator"
+            )
+        while self._wakes and self._wakes[0] <= self.now:
+            heapq.heappop(self._wakes)
+        self._end_jobs()
+        self.submitted[:] = self._arrivals.take(self.now)
+        self.queue.update((job.index, job) for job in self.submitted)
+
+    def apply(self, decision: Decision) -> None:
+        """Apply a decision about the present instant; raise a DecisionError if it cannot be."""
+        if isinstance(decision, Start):
+            self._start(decision)
+        elif isinstance(decision, Resize):
+            self._resize(decision)
+        elif isinstance(decision, Stop):
+            self._stop(decision)
+        else:
+            raise DecisionError(
+                f"{self._policy} yields {decision!r}; a decision is a Start, Resize or Stop"
+            )
+
     def run(self, policy: Policy, show: Any) -> None:
         """Simulate until the last job has ended.
 
@@ -120,22 +156,7 @@ class Engine:
         jobs, shown = len(self.workload), 0
         show(0, jobs)
         while self._done < jobs:
-            self.now = min(
-                self._arrivals.next_time(),
-                self._next_end(),
-                self._wakes[0] if self._wakes else np.inf,
-            )
-            if self.now == np.inf:
-                job = next(iter(self.queue.values()))
-                raise InputError(
-                    f"the policy leaves {len(self.queue)} jobs waiting on an idle platform, job "
-                    f"{job.number} first; choose another policy or allocator"
-                )
-            while self._wakes and self._wakes[0] <= self.now:
-                heapq.heappop(self._wakes)
-            self._end_jobs()
-            self.submitted[:] = self._arrivals.take(self.now)
-            self.queue.update((job.index, job) for job in self.submitted)
+            self.advance()
             self._decide(policy)
             if self._done >= shown + SHOWN_EVERY:
                 shown = self._done
@@ -151,16 +172,7 @@ class Engine:
             )
         try:
             for decision in self.decisions:
-                if isinstance(decision, Start):
-                    self._start(decision)
-                elif isinstance(decision, Resize):
-                    self._resize(decision)
-                elif isinstance(decision, Stop):
-                    self._stop(decision)
-                else:
-                    raise DecisionError(
-                        f"{self._policy} yields {decision!r}; a decision is a Start, Resize or Stop"
-                    )
+                self.apply(decision)
         except RuntimeError as error:
             if "changed size during iteration" not in str(error):
                 raise

@@ -13,7 +13,7 @@ from swdual.scheduling.engine import Engine
 from swdual.scheduling.job import Job
 from swdual.scheduling.nodes import NodeTable, Placement
 from swdual.scheduling.outages import Outage, Outages
-from swdual.scheduling.policy import DecisionError, Policy, Running, Start
+from swdual.scheduling.policy import DecisionError, Running, Start
 from swdual.scheduling.schedule import Schedule
 from swdual.scheduling.workload.workload import Workload
 
@@ -103,13 +103,14 @@ class NodeEngine(Engine):
             self._stopped_jobs.append(running.job)
             self.note(running.job, "stopped, as one of its nodes failed")
 
-    def _decide(self, policy: Policy) -> None:
+    def advance(self) -> None:
+        """Go on to the next instant: see `Engine.advance`."""
+        super().advance()
         if self._stopped_jobs:
             self.submitted[:0] = sorted(self._stopped_jobs, key=lambda job: job.index)
             self._stopped_jobs.clear()
             self.queue.update((job.index, job) for job in self.submitted)
             self.queue = dict(sorted(self.queue.items()))  # each at its place by submission
-        super()._decide(policy)
 
     def _start(self, start: Start) -> None:
         job, placement = start.job, start.placement

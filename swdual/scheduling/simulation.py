@@ -92,7 +92,7 @@ def simulate(
     workload = as_workload(workload)
     if not isinstance(platform, Platform):
         platform = Platform(platform)
-    _check(workload, platform)
+    check_widths(workload, platform)
     plugin, allocator_plugin = find_policy(policy), find_allocator(allocator)
     make_engine: Any = Engine
     if platform.node_table is not None:
@@ -189,7 +189,8 @@ def make_policy(
     return plugin.make(platform, allocator, **chosen), shown
 
 
-def _check(workload: Workload, platform: Platform) -> None:
+def check_widths(workload: Workload, platform: Platform) -> None:
+    """Raise an InputError if a job needs more processors than there are."""
     too_wide = np.flatnonzero(workload.processors > platform.processors)
     if len(too_wide):
         first = int(too_wide[0])
