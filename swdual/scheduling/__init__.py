@@ -4,9 +4,9 @@ Stages, in the order in which a simulation meets them:
 
 ``job``, ``workload``
     What was asked for, and when.
-``platform``, ``processors``, ``penalty``, ``power``, ``switching``
+``platform``, ``processors``, ``penalty``, ``power``, ``switching``, ``signals``
     Where it may run; sets of processors; how much longer a job runs on distant ones; watts of a
-    processor, nodes that are off.
+    processor, nodes that are off; price and carbon of energy and a cap on power over time.
 ``allocator``, ``allocators``
     Which processors a job gets.
 ``policy``, ``policies``
@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from swdual.scheduling.reports.comparison import compare
     from swdual.scheduling.reports.page import write_report
     from swdual.scheduling.schedule import Schedule
+    from swdual.scheduling.signals import Signal, Signals
     from swdual.scheduling.workload import cirne, lublin
     from swdual.scheduling.workload.repair import Repairs
     from swdual.scheduling.workload.resample import resample
@@ -77,6 +78,7 @@ _HOMES = {
     "reports.comparison": ("compare",),
     "reports.page": ("write_report",),
     "schedule": ("Schedule",),
+    "signals": ("Signal", "Signals"),
     "workload.repair": ("Repairs",),
     "workload.resample": ("resample",),
     "workload.sample": ("draw_windows", "sample", "windows"),
@@ -98,6 +100,8 @@ __all__ = [
     "Repairs",
     "Resize",
     "Schedule",
+    "Signal",
+    "Signals",
     "Start",
     "Stop",
     "View",

@@ -31,6 +31,7 @@ from swdual.scheduling.power import PowerModel
 from swdual.scheduling.reports.comparison import SHOWN, Comparison, Row, check_shown
 from swdual.scheduling.reports.explanation import check_explained, explain_job
 from swdual.scheduling.schedule import Schedule
+from swdual.scheduling.signals import Signals
 from swdual.scheduling.workload.source import WorkloadSource, as_workloads
 from swdual.scheduling.workload.workload import Workload
 
@@ -97,6 +98,7 @@ class CampaignKeywords(TypedDict, total=False):
 
     penalty: Penalty | None
     power: PowerModel | None
+    signals: Signals | None
     shown: Sequence[str]
     metrics: Mapping[str, Metric]
     explain: Sequence[int]
@@ -115,6 +117,8 @@ class CampaignOptions:
         How much longer a job runs on processors further apart than need be; None: no longer.
     power
         Watts of processors, and when idle nodes are switched off; None: all are on.
+    signals
+        Price and carbon of energy, and a cap on power, over time; None: not known.
     shown
         Names of the metrics that the comparison shows.
     metrics
@@ -132,6 +136,7 @@ class CampaignOptions:
 
     penalty: Penalty | None = None
     power: PowerModel | None = None
+    signals: Signals | None = None
     shown: Sequence[str] = SHOWN
     metrics: Mapping[str, Metric] = field(default_factory=lambda: METRICS)
     explain: Sequence[int] = ()
@@ -418,6 +423,7 @@ def _simulate(
             options=combination.options,
             penalty=options.penalty,
             power=options.power,
+            signals=options.signals,
             explain=explain,
             progress=options.progress,
         )

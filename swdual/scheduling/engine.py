@@ -32,6 +32,7 @@ from swdual.scheduling.processors import Ranges
 from swdual.scheduling.recorder import ScheduleRecorder
 from swdual.scheduling.reports.explanation import check_explained
 from swdual.scheduling.schedule import Schedule
+from swdual.scheduling.signals import Signals
 from swdual.scheduling.switching import OnFirst, PoweredNodes
 from swdual.scheduling.workload.source import WorkloadSource, as_workload
 from swdual.scheduling.workload.workload import Workload
@@ -50,6 +51,7 @@ def simulate(
     options: Mapping[str, Any] | None = None,
     penalty: Penalty | None = None,
     power: PowerModel | None = None,
+    signals: Signals | None = None,
     explain: Iterable[int] = (),
     progress: bool = False,
 ) -> Schedule:
@@ -73,6 +75,9 @@ def simulate(
     power
         Watts of processors, and when idle nodes are switched off: see `SwitchingEngine`. None:
         all are on, and their energy is not known.
+    signals
+        Price and carbon of energy, and a cap on power, over time: for metrics, and for policies
+        that look at them. None: nothing of these is known.
     explain
         Numbers of jobs about which the policy is to say why they wait or start.
     progress
@@ -97,7 +102,7 @@ def simulate(
             raise _refuse_switching()
         begin = float(workload.submit_time[0]) if len(workload) else 0.0
         nodes = PoweredNodes(power, platform, begin)
-        make_engine = partial(SwitchingEngine, nodes=nodes, power=power)
+        make_engine = partial(SwitchingEngine, nodes=nodes)
         chooser: Allocator = OnFirst(allocator_plugin.allocator, nodes)
         allocator_plugin = allocator_plugin._replace(allocator=chooser)
     scheduler, chosen = make_policy(plugin, platform, allocator_plugin.allocator, options or {})
@@ -117,6 +122,8 @@ def simulate(
         {*check_explained(workload, explain)},
         plugin.name,
         malleable=traits.malleable,
+        power=power,
+        signals=signals or Signals(),
     )
     with progress_bar(
         f"{plugin.name}, {allocator_plugin.name}", "jobs/s", 1, shown=progress
@@ -133,8 +140,7 @@ def simulate(
                 else frame.f_lineno
             )
             raise DecisionError(error.message, file=plugin.file, line=line) from error
-    schedule = engine.schedule(policies.OWN if traits.places else allocator_plugin.name, chosen)
-    return schedule if power is None else replace(schedule, power=power)
+    return engine.schedule(policies.OWN if traits.places else allocator_plugin.name, chosen)
 
 
 def make_policy(
@@ -205,6 +211,8 @@ class Engine:
         What the policy is called.
     malleable
         Whether jobs may run on other numbers of processors than they need, at another rate.
+    power, signals
+        What policies can see of energy; the schedule keeps it.
 
     Attributes
     ----------
@@ -222,8 +230,12 @@ class Engine:
         policy: str,
         *,
         malleable: bool,
+        power: PowerModel | None,
+        signals: Signals,
     ) -> None:
         self.now = -np.inf
+        self.power = power
+        self.signals = signals
         self.platform = platform
         self.allocator = allocator
         self.queue: dict[int, Job] = {}
@@ -350,6 +362,8 @@ class Engine:
             malleable=self._malleable,
             penalty=self._penalty,
             notes=self._notes,
+            power=self.power,
+            signals=self.signals,
         )
 
     def _next_end(self) -> float:
@@ -507,7 +521,7 @@ class SwitchingEngine(Engine):
     ) -> None:
         self._delay = power.max_delay
         longer = replace(workload, requested_time=workload.requested_time + self._delay)
-        super().__init__(longer, *given, **traits)
+        super().__init__(longer, *given, power=power, **traits)
         self._own = workload
         self._nodes = nodes
 

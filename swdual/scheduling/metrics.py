@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.registry import NamedValues
-from swdual.scheduling.energy import energy_by_state
+from swdual.scheduling.energy import JOULES_PER_KWH, energy_by_state, processor_states
 from swdual.scheduling.job import seconds
+from swdual.scheduling.signals import Signal, exceeds
 from swdual.scheduling.workload.threads import Threads
 from swdual.scheduling.workload.trace import MISSING, is_known
 
@@ -221,8 +222,8 @@ def killed_jobs(schedule: ScheduleData) -> float:
 def energy(schedule: ScheduleData) -> float:
     """Joules of all processors from the first submission to the last end.
 
-    This and the next three need a power model, and are NaN without: see
-    `swdual.scheduling.energy`.
+    This and the following ones need a power model, and those of `SIGNAL_METRICS` a signal; they
+    are NaN without: see `swdual.scheduling.energy`.
     """
     return math.nan if schedule.power is None else sum(energy_by_state(schedule).values())
 
@@ -246,6 +247,53 @@ def boots(schedule: ScheduleData) -> float:
         return math.nan
     off = schedule.off_periods
     return 0.0 if off is None else float(np.count_nonzero(np.isfinite(off.until)))
+
+
+def max_power(schedule: ScheduleData) -> float:
+    """Largest watts of all processors."""
+    return math.nan if schedule.power is None else _max(processor_states(schedule).power[:-1])
+
+
+def energy_cost(schedule: ScheduleData) -> float:
+    """Integral of power x price over the time of `energy`, in the price's currency."""
+    return _weigh_energy(schedule, schedule.signals.price)
+
+
+def carbon(schedule: ScheduleData) -> float:
+    """Kilograms of CO2: integral of power x carbon over the time of `energy`."""
+    return _weigh_energy(schedule, schedule.signals.carbon) / 1000
+
+
+def _weigh_energy(schedule: ScheduleData, signal: Signal | None) -> float:
+    """Return the integral of power x a signal whose values are of a kWh."""
+    if schedule.power is None or signal is None:
+        return math.nan
+    times, _, watts = processor_states(schedule)
+    return float(watts[:-1] @ signal.integral(times[:-1], times[1:])) / JOULES_PER_KWH
+
+
+def time_over_cap(schedule: ScheduleData) -> float:
+    """Seconds in which the power of all processors is above the cap."""
+    lasted, over = _watts_over_cap(schedule)
+    return float(lasted @ (over > 0))
+
+
+def energy_over_cap(schedule: ScheduleData) -> float:
+    """Joules above the cap: integral of power - cap over the time in which it is above."""
+    lasted, over = _watts_over_cap(schedule)
+    return float(lasted @ over)
+
+
+def _watts_over_cap(schedule: ScheduleData) -> tuple[Column, Column]:
+    """Return (steps,) seconds of each step of power and cap, and the watts above the cap."""
+    cap = schedule.signals.cap
+    if schedule.power is None or cap is None:
+        return np.full(1, math.nan), np.full(1, math.nan)
+    moments, _, watts = processor_states(schedule)
+    times = np.union1d(moments, cap.changes(moments[0], moments[-1]))
+    watts = watts[np.searchsorted(moments, times[:-1], side="right") - 1]
+    limit = cap.at(times[:-1])
+    return np.diff(times), np.where(exceeds(watts, limit), watts - limit, 0.0)
 
 
 class Usage(NamedTuple):
@@ -304,8 +352,8 @@ class Metric:
     formula
         What it is.
     unit
-        "s" for seconds, "J" for joules, "W" for watts, "" for a bare number, "%" for a part of 1
-        that is shown as per cent.
+        "s" for seconds, "J" for joules, "W" for watts, "kg", "" for a bare number, "%" for a part
+        of 1 that is shown as per cent.
     compute
         Returns it; NaN where there are no jobs to take a mean of.
     best
@@ -427,6 +475,11 @@ def metrics(bound: float = SLOWDOWN_BOUND) -> dict[str, Metric]:
         (mean_power, "W", "min"),
         (busy_energy_share, "%", "max"),
         (boots, "", None),
+        (max_power, "W", "min"),
+        (energy_cost, "", "min"),
+        (carbon, "kg", "min"),
+        (time_over_cap, "s", "min"),
+        (energy_over_cap, "J", "min"),
     )
     for function, unit, best in rest:
         formula = (function.__doc__ or "").splitlines()[0].rstrip(".")
@@ -453,7 +506,17 @@ def _user_metrics(bound: float) -> dict[str, Metric]:
 USER_METRICS = tuple(_user_metrics(SLOWDOWN_BOUND))
 """Names of the metrics that compare users: NaN where no user is known."""
 
-ENERGY_METRICS = ("energy", "mean_power", "busy_energy_share", "boots")
+SIGNAL_METRICS = {
+    "price": ("energy_cost",),
+    "carbon": ("carbon",),
+    "cap": ("time_over_cap", "energy_over_cap"),
+}
+"""Names of the metrics that need a signal, by its name."""
+
+ENERGY_METRICS = (
+    *("energy", "mean_power", "busy_energy_share", "boots", "max_power"),
+    *(name for names in SIGNAL_METRICS.values() for name in names),
+)
 """Names of the metrics of energy: NaN without a power model."""
 
 METRICS: Mapping[str, Metric] = NamedValues("metric", metrics())

@@ -26,7 +26,9 @@ from swdual.errors import InputError, SwdualError
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.power import PowerModel
 from swdual.scheduling.processors import Ranges
+from swdual.scheduling.signals import Signals
 from swdual.scheduling.workload.workload import Workload
 from swdual.text.messages import quote
 
@@ -253,6 +255,16 @@ class View(Protocol):
     @property
     def allocator(self) -> Allocator:
         """What chooses processors."""
+        ...
+
+    @property
+    def power(self) -> PowerModel | None:
+        """Watts of processors and of jobs, if the user gave them."""
+        ...
+
+    @property
+    def signals(self) -> Signals:
+        """Price and carbon of energy and a cap on power over time, also in the future."""
         ...
 
     @property
