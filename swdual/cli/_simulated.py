@@ -7,7 +7,6 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
@@ -167,8 +166,8 @@ class Measures(NamedTuple):
         """Return the names of the metrics that a comparison shows."""
         if self.chosen or not with_energy:
             return self.chosen or SHOWN
-        given = (names for key, names in SIGNAL_METRICS.items() if getattr(signals, key))
-        return (*SHOWN, "energy", *chain.from_iterable(given))
+        given = (metric for key, metric in SIGNAL_METRICS.items() if getattr(signals, key))
+        return (*SHOWN, "energy", *given)
 
 
 def find_remedies(jobs: ReplayOptions) -> dict[str, str]:

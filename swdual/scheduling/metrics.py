@@ -255,12 +255,12 @@ def max_power(schedule: ScheduleData) -> float:
 
 
 def energy_cost(schedule: ScheduleData) -> float:
-    """Integral of power x price over the time of `energy`, in the price's currency."""
+    """Cost of the energy: integral of power x price, in the currency of the price."""
     return _weigh_energy(schedule, schedule.signals.price)
 
 
 def carbon(schedule: ScheduleData) -> float:
-    """Kilograms of CO2: integral of power x carbon over the time of `energy`."""
+    """Kilograms of CO2 of the energy: integral of power x carbon."""
     return _weigh_energy(schedule, schedule.signals.carbon) / 1000
 
 
@@ -274,26 +274,13 @@ def _weigh_energy(schedule: ScheduleData, signal: Signal | None) -> float:
 
 def time_over_cap(schedule: ScheduleData) -> float:
     """Seconds in which the power of all processors is above the cap."""
-    lasted, over = _watts_over_cap(schedule)
-    return float(lasted @ (over > 0))
-
-
-def energy_over_cap(schedule: ScheduleData) -> float:
-    """Joules above the cap: integral of power - cap over the time in which it is above."""
-    lasted, over = _watts_over_cap(schedule)
-    return float(lasted @ over)
-
-
-def _watts_over_cap(schedule: ScheduleData) -> tuple[Column, Column]:
-    """Return (steps,) seconds of each step of power and cap, and the watts above the cap."""
     cap = schedule.signals.cap
     if schedule.power is None or cap is None:
-        return np.full(1, math.nan), np.full(1, math.nan)
+        return math.nan
     moments, _, watts = processor_states(schedule)
     times = np.union1d(moments, cap.changes(moments[0], moments[-1]))
-    watts = watts[np.searchsorted(moments, times[:-1], side="right") - 1]
-    limit = cap.at(times[:-1])
-    return np.diff(times), np.where(exceeds(watts, limit), watts - limit, 0.0)
+    held = watts[np.searchsorted(moments, times[:-1], side="right") - 1]
+    return float(np.diff(times) @ exceeds(held, cap.at(times[:-1])))
 
 
 class Usage(NamedTuple):
@@ -479,7 +466,6 @@ def metrics(bound: float = SLOWDOWN_BOUND) -> dict[str, Metric]:
         (energy_cost, "", "min"),
         (carbon, "kg", "min"),
         (time_over_cap, "s", "min"),
-        (energy_over_cap, "J", "min"),
     )
     for function, unit, best in rest:
         formula = (function.__doc__ or "").splitlines()[0].rstrip(".")
@@ -506,16 +492,12 @@ def _user_metrics(bound: float) -> dict[str, Metric]:
 USER_METRICS = tuple(_user_metrics(SLOWDOWN_BOUND))
 """Names of the metrics that compare users: NaN where no user is known."""
 
-SIGNAL_METRICS = {
-    "price": ("energy_cost",),
-    "carbon": ("carbon",),
-    "cap": ("time_over_cap", "energy_over_cap"),
-}
-"""Names of the metrics that need a signal, by its name."""
+SIGNAL_METRICS = {"price": "energy_cost", "carbon": "carbon", "cap": "time_over_cap"}
+"""The metric that needs a signal, by the signal's name."""
 
 ENERGY_METRICS = (
     *("energy", "mean_power", "busy_energy_share", "boots", "max_power"),
-    *(name for names in SIGNAL_METRICS.values() for name in names),
+    *SIGNAL_METRICS.values(),
 )
 """Names of the metrics of energy: NaN without a power model."""
 

@@ -52,14 +52,12 @@ def watts_at(second, jobs, off, model, processors):
 def figures(begin, end, watts, price, carbon, cap):
     """Joules and what signals make of them; watts are those of each second."""
     power = dict(zip(range(begin, end), watts, strict=True))
-    over = {second: power[second] - value(cap, second) for second in power}
     return {
         "energy": sum(power.values()),
         "max_power": max(power.values()),
         "energy_cost": sum(power[t] * value(price, t) for t in power) / 3_600_000,
         "carbon": sum(power[t] * value(carbon, t) for t in power) / 3_600_000 / 1000,
-        "time_over_cap": sum(1 for excess in over.values() if excess > 0),
-        "energy_over_cap": sum(excess for excess in over.values() if excess > 0),
+        "time_over_cap": sum(1 for t in power if power[t] > value(cap, t)),
     }
 
 

@@ -71,23 +71,21 @@ class Policy:
                 view.note(job, f"shifted to {seconds(need.begin)}: least mean {self._signal}")
                 continue
             start = start_now(view, job, backfilled=head is not None)
-            after = room._replace(held=[*room.held, (now + need.lasts, need)])
             fits = start is not None and room.fits(need, now)
-            if start is not None and fits and (head is None or after.fits(head, reserved)):
-                room = after
+            if fits and head is not None:
+                fits = room.with_job(need, now).fits(head, reserved)
+            if start is not None and fits:
+                room = room.with_job(need, now)
                 view.note(job, "backfilled" if head else "started as the head of the queue")
                 yield start
-                continue
-            if head is None:
+            elif head is None:
                 head, reserved = need, room.find_start(job, need, now)
                 wakes.append(float(cap.next_change(now)))
-            if view.watching:
-                why = "would delay the head of the queue" if fits else reason_to_wait(view, job)
-                if start is not None and not fits:
-                    why = f"needs {need.watts:g} W more than its processors without a job"
-                view.note(
-                    job, f"{'head of the queue' if need is head else 'not backfilled'}: {why}"
-                )
+                why = "not the watts under the cap" if start else reason_to_wait(view, job)
+                view.note(job, f"head of the queue: {why}; reserved at {seconds(reserved)}")
+            else:
+                why = "exceeds the cap or delays the head" if start else reason_to_wait(view, job)
+                view.note(job, f"not backfilled: {why}")
         view.wake(min(wakes))
 
     def _find_need(self, view: View, job: Job) -> _Need:
@@ -142,6 +140,10 @@ class _Room(NamedTuple):
     watts: float
     cap: Signal
     held: list[tuple[float, _Need]]
+
+    def with_job(self, need: _Need, now: float) -> _Room:
+        """Return what is left beside a job that starts now."""
+        return self._replace(held=[*self.held, (now + need.lasts, need)])
 
     def fits(self, need: _Need, start: float) -> bool:
         """Return whether there is room for a job from a time until its requested end."""
