@@ -258,7 +258,7 @@ def _usage(schedule: ScheduleData) -> matplotlib.figure.Figure:
             cap, (begin, end) = schedule.signals.cap, moments[[0, -1]].tolist()
             edges = np.r_[begin, cap.changes(begin, end), end]
             chart.stairs(*coarsen(edges, cap.at(edges) / 1000), baseline=None, color=LINE)
-        chart.set_ylabel("power (kW)")
+        chart.set_ylabel("power (kW)" if schedule.signals.cap is None else "power, cap (kW)")
         chart.set_ylim(bottom=0)
     if len(times) > 1:
         above.stairs(*coarsen(times, busy), fill=True, color=PALETTE[0])
