@@ -123,7 +123,7 @@ def simulate(
         plugin.name,
         malleable=traits.malleable,
         power=power,
-        signals=signals or Signals(),
+        signals=signals,
     )
     with progress_bar(
         f"{plugin.name}, {allocator_plugin.name}", "jobs/s", 1, shown=progress
@@ -230,12 +230,12 @@ class Engine:
         policy: str,
         *,
         malleable: bool,
-        power: PowerModel | None,
-        signals: Signals,
+        power: PowerModel | None = None,
+        signals: Signals | None = None,
     ) -> None:
         self.now = -np.inf
         self.power = power
-        self.signals = signals
+        self.signals = signals or Signals()
         self.platform = platform
         self.allocator = allocator
         self.queue: dict[int, Job] = {}
