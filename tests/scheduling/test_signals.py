@@ -310,12 +310,13 @@ def test_the_cap_holds_where_nodes_are_switched_off():
         random = np.random.default_rng(seed)
         states = "busy", "idle", "off", "boot", "shutdown"
         model = {state: random.integers(0, 40).item() / 4 for state in states}
-        without = 8 * max(model[state] for state in states[1:])
+        without = max(model[state] for state in states[1:])
         power = PowerModel(**model, boot_time=3, shutdown_time=2, idle_timeout=seed % 7)
-        workload = workload_of(
-            jobs_at_random(seed, 40, 8), power=random.choice([math.nan, 5.3, 40.7], 40)
-        )
-        most = without + max(80.0, 40.7)
+        measured = random.choice([math.nan, 5.3, 40.7], 40)
+        workload = workload_of(jobs_at_random(seed, 40, 8), power=measured)
+        wide = workload.processors
+        watts = np.where(np.isnan(measured), model["busy"] * wide, measured)
+        most = 8 * without + (watts - without * wide).max(initial=0)  # what the hungriest needs
         cap = Signal([0, 20, 50], [most, most + 40, most], period=60)
         schedule = simulate(workload, 8, POLICY, power=power, signals=Signals(cap=cap))
         assert schedule.metrics["time_over_cap"] == 0
