@@ -26,12 +26,13 @@ from swdual.scheduling.campaign import (
     Outcome,
     PolicyChoice,
 )
-from swdual.scheduling.metrics import Metric, metrics
+from swdual.scheduling.metrics import SIGNAL_METRICS, Metric, metrics
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.reports import charts, jobs_table, page
 from swdual.scheduling.reports.comparison import SHOWN, Comparison, check_shown
 from swdual.scheduling.reports.summary import headline, summary
 from swdual.scheduling.schedule import Schedule
+from swdual.scheduling.signals import Signals
 from swdual.text.messages import sanitize
 
 if TYPE_CHECKING:
@@ -161,9 +162,12 @@ class Measures(NamedTuple):
         check_shown(chosen, measured)
         return cls(chosen, measured, slowdown_bound)
 
-    def list_shown(self, *, with_energy: bool) -> Sequence[str]:
+    def list_shown(self, *, with_energy: bool, signals: Signals) -> Sequence[str]:
         """Return the names of the metrics that a comparison shows."""
-        return self.chosen or ((*SHOWN, "energy") if with_energy else SHOWN)
+        if self.chosen or not with_energy:
+            return self.chosen or SHOWN
+        given = (metric for key, metric in SIGNAL_METRICS.items() if getattr(signals, key))
+        return (*SHOWN, "energy", *given)
 
 
 def find_remedies(jobs: ReplayOptions) -> dict[str, str]:

@@ -17,7 +17,7 @@ logger = logging.getLogger("swdual")
 
 GROUPS = {
     "Scheduler": "policies allocators options reserve_depth",
-    "Platform": "processors cluster_size platform penalty power outages checkpoint",
+    "Platform": "processors cluster_size platform penalty power signal outages checkpoint",
     "Jobs": "weeks start first sample seed kind offline clairvoyant rules repairs",
     "Resampling": "resample user_factor max_load long_term_weeks",
     "Results": "shown slowdown_bound explain as_json",
@@ -118,6 +118,14 @@ swdual simulate KTH-SP2.swf.gz --resample 20 --policy easy,conservative --metric
     metavar="SECONDS",
     help="Jobs that a failure stops go on where they were a multiple of this time after their "
     "start.  [default: they begin anew]",
+)
+@option(
+    "--signal",
+    multiple=True,
+    metavar="NAME=FILE",
+    help="Price (per kWh), carbon (g of CO2 per kWh) or cap (watts of the platform) over time: "
+    "price=FILE.csv, with the columns time,value; price=FILE.csv:repeat=day repeats it each day, "
+    "or week, or number of seconds. Can be repeated.",
 )
 @option(
     "--kind",
@@ -281,6 +289,7 @@ def command(
     reserve_depth: str | None,
     penalty: str | None,
     power: tuple[str, ...],
+    signal: tuple[str, ...],
     shown: tuple[str, ...],
     slowdown_bound: float,
     as_json: bool,
@@ -298,6 +307,7 @@ def command(
     from swdual.cli._replayed import ReplayOptions, find_outages, load
     from swdual.scheduling import penalty as penalties
     from swdual.scheduling import power as powers
+    from swdual.scheduling import signals as signal_files
     from swdual.scheduling.campaign import CampaignOptions
 
     files = _simulated.Files(**{name: chosen.pop(name) for name in GROUPS["Files"].split()})
@@ -309,13 +319,15 @@ def command(
     measures = _simulated.Measures.parse(shown, slowdown_bound)
     jobs = ReplayOptions(**chosen)
     replay = load(trace, jobs)
+    signals = signal_files.parse(signal, replay.workload.unix_start_time)
     for line in str(replay.workload.report).splitlines():
         logger.info("%s", line)
     settings = CampaignOptions(
         penalty=cost,
         power=power_model,
         outages=find_outages(replay, jobs),
-        shown=measures.list_shown(with_energy=power_model is not None),
+        signals=signals,
+        shown=measures.list_shown(with_energy=power_model is not None, signals=signals),
         metrics=measures.metrics,
         explain=explain,
         remedies=_simulated.find_remedies(jobs),

@@ -4,9 +4,9 @@ Stages, in the order in which a simulation meets them:
 
 ``job``, ``workload``
     What was asked for, and when.
-``platform``, ``processors``, ``penalty``, ``power``, ``switching``
+``platform``, ``processors``, ``penalty``, ``power``, ``switching``, ``signals``
     Where it may run; sets of processors; how much longer a job runs on distant ones; watts of a
-    processor, nodes that are off.
+    processor, nodes that are off; price and carbon of energy and a cap on power over time.
 ``nodes``, ``node_profile``, ``outages``
     Nodes with memory and GPUs, what jobs ask of them, what they will have free; when they are down.
 ``allocator``, ``allocators``
@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from swdual.scheduling.reports.comparison import compare
     from swdual.scheduling.reports.page import write_report
     from swdual.scheduling.schedule import Schedule
+    from swdual.scheduling.signals import Signal, Signals
     from swdual.scheduling.simulation import simulate
     from swdual.scheduling.workload import cirne, lublin
     from swdual.scheduling.workload.repair import Repairs
@@ -84,6 +85,7 @@ _HOMES = {
     "reports.page": ("write_report",),
     "schedule": ("Schedule",),
     "simulation": ("simulate",),
+    "signals": ("Signal", "Signals"),
     "workload.repair": ("Repairs",),
     "workload.resample": ("resample",),
     "workload.sample": ("draw_windows", "sample", "windows"),
@@ -108,6 +110,8 @@ __all__ = [
     "Repairs",
     "Resize",
     "Schedule",
+    "Signal",
+    "Signals",
     "Start",
     "Stop",
     "View",

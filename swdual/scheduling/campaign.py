@@ -31,6 +31,7 @@ from swdual.scheduling.power import PowerModel
 from swdual.scheduling.reports.comparison import SHOWN, Comparison, Row, check_shown
 from swdual.scheduling.reports.explanation import check_explained, explain_job
 from swdual.scheduling.schedule import Schedule
+from swdual.scheduling.signals import Signals
 from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload.source import WorkloadSource, as_workloads
 from swdual.scheduling.workload.workload import Workload
@@ -99,6 +100,7 @@ class CampaignKeywords(TypedDict, total=False):
     penalty: Penalty | None
     power: PowerModel | None
     outages: Outages | None
+    signals: Signals | None
     shown: Sequence[str]
     metrics: Mapping[str, Metric]
     explain: Sequence[int]
@@ -119,6 +121,8 @@ class CampaignOptions:
         Watts of processors, and when idle nodes are switched off; None: all are on.
     outages
         When nodes of the platform are down; None: never.
+    signals
+        Price and carbon of energy, and a cap on power, over time; None: not known.
     shown
         Names of the metrics that the comparison shows.
     metrics
@@ -137,6 +141,7 @@ class CampaignOptions:
     penalty: Penalty | None = None
     power: PowerModel | None = None
     outages: Outages | None = None
+    signals: Signals | None = None
     shown: Sequence[str] = SHOWN
     metrics: Mapping[str, Metric] = field(default_factory=lambda: METRICS)
     explain: Sequence[int] = ()
@@ -424,6 +429,7 @@ def _simulate(
             penalty=options.penalty,
             power=options.power,
             outages=options.outages,
+            signals=options.signals,
             explain=explain,
             progress=options.progress,
         )

@@ -20,9 +20,11 @@ from swdual.scheduling.outages import Outage
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policy import Decision, DecisionError, Policy, Resize, Running, Start, Stop
+from swdual.scheduling.power import PowerModel
 from swdual.scheduling.processors import Ranges
 from swdual.scheduling.recorder import ScheduleRecorder
 from swdual.scheduling.schedule import Schedule
+from swdual.scheduling.signals import Signals
 from swdual.scheduling.workload.workload import Workload
 
 SHOWN_EVERY = 512
@@ -42,6 +44,8 @@ class Engine:
         What the policy is called.
     malleable
         Whether jobs may run on other numbers of processors than they need, at another rate.
+    power, signals
+        What policies can see of energy; the schedule keeps it.
 
     Attributes
     ----------
@@ -59,8 +63,12 @@ class Engine:
         policy: str,
         *,
         malleable: bool,
+        power: PowerModel | None = None,
+        signals: Signals | None = None,
     ) -> None:
         self.now = -np.inf
+        self.power = power
+        self.signals = signals or Signals()
         self.platform = platform
         self.allocator = allocator
         self.queue: dict[int, Job] = {}
@@ -200,6 +208,8 @@ class Engine:
             malleable=self._malleable,
             penalty=self._penalty,
             notes=self._notes,
+            power=self.power,
+            signals=self.signals,
         )
 
     def _next_end(self) -> float:

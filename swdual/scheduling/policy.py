@@ -28,7 +28,9 @@ from swdual.scheduling.job import Job
 from swdual.scheduling.nodes import Placement
 from swdual.scheduling.outages import Outage
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.power import PowerModel
 from swdual.scheduling.processors import Ranges
+from swdual.scheduling.signals import Signals
 from swdual.scheduling.workload.workload import Workload
 from swdual.text.messages import quote
 
@@ -261,6 +263,16 @@ class View(Protocol):
     @property
     def allocator(self) -> Allocator:
         """What chooses processors."""
+        ...
+
+    @property
+    def power(self) -> PowerModel | None:
+        """Watts of processors and of jobs, if the user gave them."""
+        ...
+
+    @property
+    def signals(self) -> Signals:
+        """Price and carbon of energy and a cap on power over time, also in the future."""
         ...
 
     @property

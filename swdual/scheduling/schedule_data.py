@@ -14,6 +14,7 @@ from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.power import PowerModel
 from swdual.scheduling.processors import Ranges
+from swdual.scheduling.signals import Signals
 from swdual.scheduling.switching import OffPeriods
 from swdual.scheduling.workload.workload import Workload
 
@@ -104,6 +105,8 @@ class ScheduleData:
         When nodes were switched off; None: never.
     outages
         When nodes were down; None: never.
+    signals
+        Price and carbon of energy, and the cap on power, over time.
     """
 
     workload: Workload
@@ -127,6 +130,7 @@ class ScheduleData:
     power: PowerModel | None = None
     off_periods: OffPeriods | None = None
     outages: Outages | None = None
+    signals: Signals = field(default_factory=Signals)
 
     def __len__(self) -> int:
         return len(self.start_time)

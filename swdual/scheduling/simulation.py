@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -34,6 +33,7 @@ from swdual.scheduling.policy import DecisionError, Policy
 from swdual.scheduling.power import PowerModel
 from swdual.scheduling.reports.explanation import check_explained
 from swdual.scheduling.schedule import Schedule
+from swdual.scheduling.signals import Signals
 from swdual.scheduling.switching import OnFirst, PoweredNodes
 from swdual.scheduling.switching_engine import SwitchingEngine, refuse_switching
 from swdual.scheduling.workload.source import WorkloadSource, as_workload
@@ -50,6 +50,7 @@ def simulate(
     options: Mapping[str, Any] | None = None,
     penalty: Penalty | None = None,
     power: PowerModel | None = None,
+    signals: Signals | None = None,
     outages: Outages | None = None,
     explain: Iterable[int] = (),
     progress: bool = False,
@@ -74,6 +75,9 @@ def simulate(
     power
         Watts of processors, and when idle nodes are switched off: see `SwitchingEngine`. None:
         all are on, and their energy is not known.
+    signals
+        Price and carbon of energy, and a cap on power, over time: for metrics, and for policies
+        that look at them. None: nothing of these is known.
     outages
         When nodes of the platform are down, and what becomes of jobs there; None: never.
     explain
@@ -107,7 +111,7 @@ def simulate(
             raise refuse_switching()
         begin = float(workload.submit_time[0]) if len(workload) else 0.0
         nodes = PoweredNodes(power, platform, begin)
-        make_engine = partial(SwitchingEngine, nodes=nodes, power=power)
+        make_engine = partial(SwitchingEngine, nodes=nodes)
         chooser: Allocator = OnFirst(allocator_plugin.allocator, nodes)
         allocator_plugin = allocator_plugin._replace(allocator=chooser)
     scheduler, chosen = make_policy(plugin, platform, allocator_plugin.allocator, options or {})
@@ -127,6 +131,8 @@ def simulate(
         {*check_explained(workload, explain)},
         plugin.name,
         malleable=traits.malleable,
+        power=power,
+        signals=signals,
     )
     with progress_bar(
         f"{plugin.name}, {allocator_plugin.name}", "jobs/s", 1, shown=progress
@@ -143,8 +149,7 @@ def simulate(
                 else frame.f_lineno
             )
             raise DecisionError(error.message, file=plugin.file, line=line) from error
-    schedule = engine.schedule(policies.OWN if traits.places else allocator_plugin.name, chosen)
-    return schedule if power is None else replace(schedule, power=power)
+    return engine.schedule(policies.OWN if traits.places else allocator_plugin.name, chosen)
 
 
 def make_policy(

@@ -39,7 +39,7 @@ class SwitchingEngine(Engine):
     ) -> None:
         self._delay = power.max_delay
         longer = replace(workload, requested_time=workload.requested_time + self._delay)
-        super().__init__(longer, *given, **traits)
+        super().__init__(longer, *given, power=power, **traits)
         self._own = workload
         self._nodes = nodes
 

@@ -186,6 +186,26 @@ def test_idle_nodes_are_switched_off(run, trace, here):
     assert table[3].split()[-2:] == ["5,200", "J"]
 
 
+def test_signals_price_the_energy_and_jobs_wait_for_them(run, trace, here):
+    """In the table and in JSON, and errors have the name of the file."""
+    trace([(0, 10, 4, 20), (100, 10, 4, 20)])
+    (here / "p.csv").write_text("time,value\n0,36000\n200,18000\n")
+    (here / "c.csv").write_text("time,value\n0,60\n5,80\n")
+    words = ("simulate", "t.swf", "--processors", "4", QUIET, "--signal", "price=p.csv")
+    words = (*words, "--policy", "easy,temporal_shifting")
+    power = ("--power", "busy=20,idle=10", "--signal", "cap=c.csv:repeat=200")
+    easy, late = shown(run(*words, *power, "--json"))["schedules"]
+    assert easy["energy_cost"] == pytest.approx((20 * 80 + 90 * 40) / 100)
+    assert (easy["time_over_cap"], easy["max_power"], easy["carbon"]) == (5, 80, None)
+    assert late["energy_cost"] == pytest.approx(200 * 40 / 100 + (5 * 40 + 20 * 80) / 200)
+    assert (late["time_over_cap"], late["makespan"]) == (0, 225)
+    table = run(*words, *power).out.splitlines()
+    assert table[2].split()[-3:] == ["energy", "cost", "cap"]
+    assert "cost" not in run(*words).out
+    refused = run(*words, "--signal", "carbon=p.csv:repeat=100")
+    assert "p.csv: steps of 200 s cannot repeat after 100 s" in refused.err
+
+
 def test_a_penalty_makes_jobs_longer_and_kills_some(run, trace):
     """On a platform whose clusters are small."""
     trace(some(60, seed=4))

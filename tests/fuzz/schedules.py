@@ -51,6 +51,7 @@ VALUES = {
     "limits": lambda rng, jobs, m: rng.choice(["20", "5 30", "100 1000 10000"]),
     "malleable share": lambda rng, jobs, m: rng.choice([0.0, 20.0, 100.0]),
     "max_age": lambda rng, jobs, m: rng.choice([1, 100_000]),
+    "max_delay": lambda rng, jobs, m: rng.choice([0.0, 100.0]),
     "maximum": lambda rng, jobs, m: rng.choice([1.0, 1.5, 4.0, np.inf]),
     "minimum": lambda rng, jobs, m: rng.choice([0.0, 0.3, 1.0]),
     "overhead": lambda rng, jobs, m: rng.choice(["random", "0", "0.7"]),

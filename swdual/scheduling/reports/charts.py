@@ -106,8 +106,9 @@ def usage(
 ) -> matplotlib.figure.Figure | None:
     """Draw how many processors are busy and how many jobs wait, over time: see `gantt`.
 
-    With a power model, the kilowatts of all processors are below that. Where there are too many
-    steps for a page, the curves show their means over short spans.
+    With a power model, the kilowatts of all processors are below that, and the cap, if there is
+    one, is a line. Where there are too many steps for a page, the curves show their means over
+    short spans.
 
     For the parameters see `gantt`.
     """
@@ -279,7 +280,11 @@ def _usage(schedule: ScheduleData) -> matplotlib.figure.Figure:
         moments, _, watts = processor_states(schedule)
         if len(moments) > 1:
             chart.stairs(*coarsen(moments, watts / 1000), fill=True, color=PALETTE[2])
-        chart.set_ylabel("power (kW)")
+        if len(moments) > 1 and schedule.signals.cap is not None:
+            cap, (begin, end) = schedule.signals.cap, moments[[0, -1]].tolist()
+            edges = np.r_[begin, cap.changes(begin, end), end]
+            chart.stairs(*coarsen(edges, cap.at(edges) / 1000), baseline=None, color=LINE)
+        chart.set_ylabel("power (kW)" if schedule.signals.cap is None else "power, cap (kW)")
         chart.set_ylim(bottom=0)
     if len(times) > 1:
         above.stairs(*coarsen(times, busy), fill=True, color=PALETTE[0])

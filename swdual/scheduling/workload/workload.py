@@ -42,7 +42,10 @@ COLUMNS = {
 }
 """The columns of a workload, and their dtypes."""
 
-NUMBERS = frozenset({*COLUMNS, *MEASURED, PRECEDING})
+POWER = "power"
+"""The field of `Workload.extra` with the mean watts of a job while it ran; NaN: not known."""
+
+NUMBERS = frozenset({*COLUMNS, *MEASURED, PRECEDING, POWER})
 """The columns that hold numbers. Others may also hold texts, such as names of users."""
 
 
