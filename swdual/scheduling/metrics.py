@@ -249,6 +249,36 @@ def boots(schedule: ScheduleData) -> float:
     return 0.0 if off is None else float(np.count_nonzero(np.isfinite(off.until)))
 
 
+def gpu_utilisation(schedule: ScheduleData) -> float:
+    """Part of all GPU time that jobs held: sum of g asked for (end - start) / (total time G).
+
+    NaN without nodes that have GPUs.
+    """
+    nodes = schedule.platform.node_table
+    gpus = 0 if nodes is None else int(nodes.capacity[:, 2].sum())
+    if not gpus or "gpus" not in schedule.workload.extra:
+        return math.nan
+    ran = schedule.executions
+    asked = np.maximum(schedule.workload.extra["gpus"], 0)[ran.job]
+    return _ratio(float(asked @ (ran.end - ran.start)), makespan(schedule) * gpus)
+
+
+def stopped_jobs(schedule: ScheduleData) -> float:
+    """Number of jobs that an outage stopped. NaN without outages, as is the next one."""
+    if not schedule.outages:
+        return math.nan
+    return float(len(np.unique(schedule.interrupted.job)))
+
+
+def lost_work(schedule: ScheduleData) -> float:
+    """Part of the processor time that jobs held whose work was lost as an outage stopped them."""
+    if not schedule.outages:
+        return math.nan
+    ran = schedule.executions
+    area = ran.processors * (ran.end - ran.start)
+    return _ratio(_sum(area * ~ran.kept), _sum(area))
+
+
 def max_power(schedule: ScheduleData) -> float:
     """Largest watts of all processors."""
     return math.nan if schedule.power is None else _max(processor_states(schedule).power[:-1])
@@ -458,6 +488,9 @@ def metrics(bound: float = SLOWDOWN_BOUND) -> dict[str, Metric]:
         (success_rate, "%", "max"),
         (backfilled_jobs, "", None),
         (killed_jobs, "", "min"),
+        (gpu_utilisation, "%", "max"),
+        (stopped_jobs, "", "min"),
+        (lost_work, "%", "min"),
         (energy, "J", "min"),
         (mean_power, "W", "min"),
         (busy_energy_share, "%", "max"),
@@ -494,6 +527,9 @@ USER_METRICS = tuple(_user_metrics(SLOWDOWN_BOUND))
 
 SIGNAL_METRICS = {"price": "energy_cost", "carbon": "carbon", "cap": "time_over_cap"}
 """The metric that needs a signal, by the signal's name."""
+
+NODE_METRICS = ("gpu_utilisation", "stopped_jobs", "lost_work")
+"""Names of the metrics of nodes: NaN where there are no GPUs, or no outages."""
 
 ENERGY_METRICS = (
     *("energy", "mean_power", "busy_energy_share", "boots", "max_power"),

@@ -15,7 +15,7 @@ import pytest
 
 from swdual import registry
 from swdual.scheduling import campaign, read_swf, resample
-from swdual.scheduling.metrics import ENERGY_METRICS, METRICS
+from swdual.scheduling.metrics import ENERGY_METRICS, METRICS, NODE_METRICS
 from swdual.scheduling.plugins import find_policy
 from swdual.scheduling.policy import OWN
 
@@ -105,7 +105,7 @@ def test_json_is_one_object_with_every_metric(run, trace):
     """Numbers as numbers; makespan and waiting times worked out by hand."""
     facts = shown(run("simulate", "t.swf", "--json", QUIET))
     assert set(METRICS) <= set(facts)
-    assert {facts[name] for name in ENERGY_METRICS} == {None}
+    assert {facts[name] for name in (*ENERGY_METRICS, *NODE_METRICS)} == {None}
     assert (facts["jobs"], facts["policy"], facts["allocator"]) == (3, "easy", "basic")
     assert facts["platform"]["processors"] == 10
     assert (facts["makespan"], facts["sum_waiting_time"]) == (115, 109)
@@ -328,7 +328,7 @@ def test_resampled_workloads_are_those_of_python(run, users_trace, here):
     assert told["part"] == told["part"] | {"resamples": 4, "weeks": 6, "seed": 3}
     for name, expected in (("schedules", average), ("differences", differences)):
         for row, other in zip(told[name], expected.to_dicts(), strict=True):
-            for metric in METRICS.keys() - {*ENERGY_METRICS}:
+            for metric in METRICS.keys() - {*ENERGY_METRICS, *NODE_METRICS}:
                 for key in (metric, f"{metric}_half_width"):
                     assert row[key] == pytest.approx(other[key])
     names = [row["workload"] for row in rows(here / "c.csv")]
@@ -399,7 +399,7 @@ def test_a_comparison_is_written_as_csv(run, refuses, trace, here):
         (row["policy"], row["allocator"]) for row in facts
     ]
     for row, known in zip(table, facts, strict=True):
-        names = METRICS.keys() - {*ENERGY_METRICS}
+        names = METRICS.keys() - {*ENERGY_METRICS, *NODE_METRICS}
         assert {name: float(row[name]) for name in names} == {n: known[n] for n in names}
     assert table[-1]["options"].startswith("reserve_depth=1 by=count order=submission ")
     alone = run(*words, "--comparison-out", "-")

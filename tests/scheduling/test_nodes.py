@@ -415,3 +415,22 @@ def test_requests_are_described_in_words():
     job = _job(8, nodes=2, gpus=2, exclusive=1, requested_memory=10.5)
     text = "8 processors, 11 KB for each of them and 2 GPUs on 2 nodes of its own"
     assert describe(nodes.find_request(job, 0)) == text
+
+
+def test_metrics_tell_what_outages_cost():
+    platform = Platform.of_nodes([NodeGroup(2, 4, gpus=2)])
+    workload = Workload.from_arrays(
+        [0, 0], [10, 8], [4, 2], extra={"gpus": np.array([2, -1]), "nodes": np.array([1, 1])}
+    )
+    outages = Outages((Outage("failure", 5.0, 7.0, np.array([0])),), checkpoint=3.0)
+    plain = simulate(workload, platform).metrics
+    assert plain["gpu_utilisation"] == 2 * 10 / (10 * 4)
+    assert math.isnan(plain["stopped_jobs"])
+    assert math.isnan(plain["lost_work"])
+    # Job 1 runs from 0 to 5, of which 3 s count, and from 7 to 14; job 2 runs beside it.
+    found = simulate(workload, platform, outages=outages).metrics
+    assert found["makespan"] == 14
+    assert found["stopped_jobs"] == 1
+    assert found["lost_work"] == 4 * 2 / (4 * 12 + 2 * 8)
+    assert found["gpu_utilisation"] == 2 * 12 / (14 * 4)
+    assert math.isnan(simulate(workload, 8).metrics["gpu_utilisation"])
