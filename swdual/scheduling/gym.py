@@ -144,6 +144,8 @@ class SchedulingEnv(gymnasium.Env[dict[str, Any], np.int64], gymnasium.utils.EzP
             raise InputError(registry.unknown("reward", reward, REWARDS))
         self._source = workload if callable(workload) else as_workload(workload)
         self._platform = platform if isinstance(platform, Platform) else Platform(platform)
+        if self._platform.nodes:
+            raise InputError("agents start jobs on processors; give a platform without nodes")
         self._allocator = find_allocator(allocator)
         self.max_jobs, self.render_mode = max_jobs, render_mode
         self._rule = copy.copy(actions or ActionRule())

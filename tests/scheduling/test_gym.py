@@ -15,7 +15,15 @@ from hypothesis import strategies as st
 from support.scheduling_oracles import random_workload
 
 from swdual.errors import InputError
-from swdual.scheduling import Workload, lublin, read_swf, simulate, windows
+from swdual.scheduling import (
+    NodeGroup,
+    Platform,
+    Workload,
+    lublin,
+    read_swf,
+    simulate,
+    windows,
+)
 from swdual.scheduling.orders import ORDERS
 from swdual.scheduling.plugins import find_policy
 from swdual.scheduling.simulation import make_policy
@@ -322,6 +330,12 @@ def test_a_workload_that_cannot_be_run_is_refused(workload, message):
 def test_an_unknown_reward_is_refused():
     with pytest.raises(InputError, match="utilisation"):
         make(reward="utilization")
+
+
+def test_a_platform_with_nodes_is_refused():
+    platform = Platform.of_nodes([NodeGroup(2, 4)])
+    with pytest.raises(InputError, match="give a platform without nodes"):
+        gym.SchedulingEnv(Workload.from_arrays(0, [5], [3]), platform)
 
 
 def test_without_gymnasium_an_error_says_what_to_install(monkeypatch):
