@@ -18,10 +18,11 @@ logger = logging.getLogger("swdual")
 GROUPS = {
     "Scheduler": "policies allocators options reserve_depth",
     "Platform": "processors cluster_size platform penalty power",
-    "Jobs": "weeks start first sample seed kind offline clairvoyant rules repairs",
+    "Jobs": "columns weeks start first sample seed kind offline clairvoyant rules repairs",
     "Resampling": "resample user_factor max_load long_term_weeks",
     "Results": "shown slowdown_bound explain as_json",
-    "Files": "report report_jobs comparison_out jobs_out gantt usage distribution force",
+    "Files": "report report_jobs comparison_out jobs_out workload_out gantt usage distribution "
+    "force",
 }
 
 EXAMPLES = """
@@ -104,6 +105,12 @@ swdual simulate KTH-SP2.swf.gz --resample 20 --policy easy,conservative --metric
     "its node is switched off, after idle_timeout=600 seconds; boot_time=150 and boot=125 watts "
     "to switch it on, likewise shutdown_time and shutdown; keep_idle=4 idle nodes stay on; "
     "node_size=16 processors of a node. Can be repeated.",
+)
+@option(
+    "--columns",
+    metavar="PRESET|FIELD=COLUMN,...",
+    help="Which column of a table (CSV, Parquet) holds which field: submit_time=qtime,"
+    "requested_time=limit*60, or fdata, pm100, helios.  [default: as the header says]",
 )
 @option(
     "--kind",
@@ -240,6 +247,12 @@ swdual simulate KTH-SP2.swf.gz --resample 20 --policy easy,conservative --metric
     "are replaced.",
 )
 @option(
+    "--workload-out",
+    type=OutputPath(),
+    metavar="FILE",
+    help="Write the simulated jobs as a trace: .swf, .csv, .parquet, or .json for Batsim.",
+)
+@option(
     "--gantt",
     type=OutputPath(allow_dash=True),
     metavar="FILE",
@@ -274,7 +287,10 @@ def command(
     progress: bool,
     **chosen: Any,
 ) -> None:
-    """Replay TRACE, a file in the Standard Workload Format, under scheduling policies.
+    """Replay TRACE under scheduling policies.
+
+    TRACE is a file in the Standard Workload Format, output of sacct --parsable2, a table (CSV,
+    Parquet), or JSON of Batsim or ElastiSim; its first bytes tell which.
 
     At each instant, first jobs end, then jobs are submitted, then the policy decides. Policies know
     requested times, not run times; a job is killed when its requested time is over. All times are

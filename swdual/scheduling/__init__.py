@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from swdual.scheduling.reports.page import write_report
     from swdual.scheduling.schedule import Schedule
     from swdual.scheduling.workload import cirne, lublin
+    from swdual.scheduling.workload.formats import read_workload, write_workload
     from swdual.scheduling.workload.repair import Repairs
     from swdual.scheduling.workload.resample import resample
     from swdual.scheduling.workload.sample import draw_windows, sample, windows
@@ -77,6 +78,7 @@ _HOMES = {
     "reports.comparison": ("compare",),
     "reports.page": ("write_report",),
     "schedule": ("Schedule",),
+    "workload.formats": ("read_workload", "write_workload"),
     "workload.repair": ("Repairs",),
     "workload.resample": ("resample",),
     "workload.sample": ("draw_windows", "sample", "windows"),
@@ -109,6 +111,7 @@ __all__ = [
     "draw_windows",
     "lublin",
     "read_swf",
+    "read_workload",
     "reason_to_wait",
     "resample",
     "sample",
@@ -117,6 +120,7 @@ __all__ = [
     "windows",
     "write_report",
     "write_swf",
+    "write_workload",
 ]
 
 
