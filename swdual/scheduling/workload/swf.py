@@ -300,14 +300,19 @@ def find_wrong(values: NDArray[np.float64]) -> Iterator[tuple[int, str]]:
     values
         (jobs, 18) as in `Trace`.
     """
-    integers = [i for i, field in enumerate(FIELDS) if field not in MEASURED]
-    wrong = ~(np.abs(values) <= MAX_VALUE)  # also not-a-number
-    wrong[:, integers] |= values[:, integers] != np.floor(values[:, integers])
-    times = [FIELDS.index(field) for field in TIMES]
-    wrong[:, times] |= (values[:, times] < 0) & (values[:, times] != MISSING)
-    if wrong.any():
-        row, field_index = divmod(int(wrong.argmax()), len(FIELDS))
-        yield row, _explain_value(field_index, float(values[row, field_index]))
+    first: list[tuple[int, int]] = []
+    for place, field in enumerate(FIELDS):
+        column = values[:, place]
+        wrong = ~(np.abs(column) <= MAX_VALUE)  # also not-a-number
+        if field not in MEASURED:
+            wrong |= column != np.floor(column)
+        if field in TIMES:
+            wrong |= (column < 0) & (column != MISSING)
+        if wrong.any():
+            first.append((int(wrong.argmax()), place))
+    if first:
+        row, place = min(first)
+        yield row, _explain_value(place, float(values[row, place]))
 
 
 def _explain_value(field_index: int, value: float) -> str:

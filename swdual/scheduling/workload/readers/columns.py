@@ -49,12 +49,9 @@ def parse_instant(text: str) -> float:
     >>> parse_instant("1970-01-02 00:00:01"), parse_instant("1970-01-02T00:00:01+01:00")
     (86401.0, 82801.0)
     """
-    if text.strip().lower() in ABSENT:
-        return np.nan
-    try:
-        return float(text)
-    except ValueError:
-        date = datetime.fromisoformat(text.strip())
+    if text[4:5] != "-":
+        return np.nan if text.strip().lower() in ABSENT else float(text)
+    date = datetime.fromisoformat(text)
     return (date - (UTC_EPOCH if date.tzinfo else EPOCH)) / timedelta(seconds=1)
 
 
@@ -209,7 +206,7 @@ def build_trace(
             first = np.floor(first)
             given["submit_time"] = submit - first
             header = (f"; UnixStartTime: {first:.0f}",)
-    values = np.full((len(submit), len(FIELDS)), float(MISSING))
+    values = np.full((len(FIELDS), len(submit)), float(MISSING)).T  # column by column
     for place, field in enumerate(FIELDS):
         if field in given:
             column = given.pop(field)
