@@ -63,11 +63,11 @@ def parse_duration(text: str) -> float:
     """
     if text.strip().lower() in ABSENT:
         return np.nan
-    days, _, clock = text.rpartition("-") if ":" in text else ("", "", text)
+    days, dash, clock = text.rpartition("-") if ":" in text else ("", "", text)
     total = 0.0
     for part in clock.split(":"):
         total = 60 * total + float(part)
-    return total + 86_400 * float(days or 0)
+    return total + 86_400 * float(days if dash else 0)
 
 
 def parse_identifier(text: str) -> float:

@@ -10,6 +10,7 @@ import csv
 import logging
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,8 +44,11 @@ NAMED = {
 }
 """The columns that hold the names of a field: the first that is there."""
 
-SHARED = dict.fromkeys(("yes", "ok", "force", "0"), 0) | dict.fromkeys(("no", "exclusive", "1"), 1)
-"""Texts of the column OverSubscribe, and whether the job has its nodes for itself."""
+WHOLE_NODES = {
+    "exclusive": {"yes": 1.0, "1": 1.0, "exclusive": 1.0, "no": 0.0, "0": 0.0},
+    "oversubscribe": {"no": 1.0, "exclusive": 1.0, "yes": 0.0, "ok": 0.0, "force": 0.0},
+}
+"""Columns that some sites have, and whether their words say that a job has its nodes for itself."""
 
 
 def parse_memory(text: str) -> float:
@@ -57,6 +61,7 @@ def parse_memory(text: str) -> float:
     return float(text[:-1]) * KB[unit] if unit in KB else float(text or 0) * KB["M"]
 
 
+@lru_cache(1 << 16)
 def find_tres(text: str, key: str) -> float:
     """Return an entry of ReqTRES or AllocTRES; NaN if it is not there.
 
@@ -187,7 +192,10 @@ def _convert(rows: _Rows) -> dict[str, NDArray[np.float64]]:
     joules = rows.numbers("consumedenergyraw")
     gpus = rows.tres("gres/gpu", "reqtres", "alloctres")
     tells = np.array([bool(text) for text in rows.texts("alloctres", "reqtres")])
-    shared = [SHARED.get(text.lower(), np.nan) for text in rows.texts("oversubscribe")]
+    exclusive = np.full(len(width), np.nan)
+    for column, words in WHOLE_NODES.items():
+        told = np.array([words.get(text.lower(), np.nan) for text in rows.texts(column)])
+        exclusive = np.where(np.isnan(told), exclusive, told)
     return {
         **given,
         "number": np.array([float(each or MISSING) for each in ids]),
@@ -200,7 +208,7 @@ def _convert(rows: _Rows) -> dict[str, NDArray[np.float64]]:
         ),
         "nodes": nodes,
         "gpus": np.where(np.isnan(gpus) & tells, 0.0, gpus),
-        "exclusive": np.array(shared, np.float64),
+        "exclusive": exclusive,
         "power": np.where(
             (joules > 0) & (joules < MAX_VALUE) & (run > 0),
             joules / np.where(run > 0, run, 1),
