@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from swdual.errors import InputError
 from swdual.io.endings import find_ending
-from swdual.io.file_kind import JSON, TABLE, FileKind, begins_with
+from swdual.io.file_kind import JSON, FileKind, begins_with, is_table
 from swdual.io.output import replace_file
 from swdual.io.stream import open_text, peek_stdin
 from swdual.registry import unknown
@@ -50,12 +50,13 @@ class TraceWriter(NamedTuple):
     compress: bool = True
 
 
+CSV = FileKind("a table", (".csv",), lambda head: head.startswith(b"# swdual ") or is_table(head))
 PARQUET = FileKind("a Parquet file", (".parquet",), begins_with(table.PARQUET))
 
 WRITERS = {
     ".swf": TraceWriter(SWF, format_trace),
     ".json": TraceWriter(JSON, batsim.write),
-    ".csv": TraceWriter(TABLE, table.write_csv),
+    ".csv": TraceWriter(CSV, table.write_csv),
     ".parquet": TraceWriter(PARQUET, table.write_parquet, compress=False),
 }
 """By the endings of names."""

@@ -106,7 +106,7 @@ def to_numbers(
     return values
 
 
-class Names:
+class TextCodes:
     """The different texts of a column that is read in pieces."""
 
     def __init__(self) -> None:

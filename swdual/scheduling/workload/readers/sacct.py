@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from swdual.errors import InputError
 from swdual.io.stream import Source, open_text, source_name
 from swdual.scheduling.workload.readers.columns import (
-    Names,
+    TextCodes,
     build_trace,
     parse_duration,
     parse_instant,
@@ -127,7 +127,7 @@ def read(path: Source, columns: Columns = None) -> Trace:
     name = source_name(path)
     parts: list[dict[str, NDArray[np.float64]]] = []
     lines: list[int] = []
-    codes = {field: Names() for field in (*NAMED, "status")}
+    codes = {field: TextCodes() for field in (*NAMED, "status")}
     odd: dict[str, list[str]] = {"+": [], "[": []}
     with open_text(path) as stream:
         table = TextTable(stream, name, "|", csv.QUOTE_NONE)
@@ -220,6 +220,6 @@ def _convert(rows: _Rows) -> dict[str, NDArray[np.float64]]:
 FORMAT = TraceFormat(
     "sacct",
     "output of Slurm's sacct",
-    re.compile(rb"\s*[^\n]*\bJobID(Raw)?\b", re.IGNORECASE).match,
+    re.compile(rb"\s*[^\n,;\t]*\bJobID(Raw)?\b[^\n,;\t]*(\n|\Z)", re.IGNORECASE).match,
     read,
 )

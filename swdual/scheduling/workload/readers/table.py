@@ -19,7 +19,7 @@ from swdual.runtime.extras import import_extra
 from swdual.scheduling.workload.readers.columns import (
     DERIVED,
     INSTANTS,
-    Names,
+    TextCodes,
     build_trace,
     parse_duration,
     parse_identifier,
@@ -138,7 +138,7 @@ def _read_text(stream: IO[bytes], name: str, columns: Columns) -> Trace:
     own = [line.removeprefix(OWN) for line in table.comments if line.startswith(OWN)]
     loader = _Loader(table.header, columns, name, own[0] if own else None)
     found: dict[str, list[NDArray[Any]]] = {column: [] for column in loader.wanted}
-    codes = {column: Names() for column in loader.wanted}
+    codes = {column: TextCodes() for column in loader.wanted}
     lines: list[int] = []
     for piece in table.pieces():
         lines += piece.lines
