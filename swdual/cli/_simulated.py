@@ -32,7 +32,7 @@ from swdual.scheduling.reports import charts, jobs_table, page
 from swdual.scheduling.reports.comparison import SHOWN, Comparison, check_shown
 from swdual.scheduling.reports.summary import headline, summary
 from swdual.scheduling.schedule import Schedule
-from swdual.scheduling.workload.formats import find_writer, write_workload
+from swdual.scheduling.workload.formats import find_kind, write_workload
 from swdual.text.messages import sanitize
 
 if TYPE_CHECKING:
@@ -260,7 +260,7 @@ class Files:
             if name is not None and name not in STDOUT
         ]
         if self.workload_out is not None:
-            written.append((self.workload_out, find_writer(self.workload_out).kind))
+            written.append((self.workload_out, find_kind(self.workload_out)))
         for name, kind in ((self.jobs_out, TABLE), (self.gantt, DRAWING), (self.usage, DRAWING)):
             if name is None:
                 continue

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
 
 from swdual.errors import InputError
 from swdual.io.endings import find_ending
@@ -32,34 +31,16 @@ FORMATS = {
 """All formats by name; the first one that a file fits is taken."""
 
 
-class TraceWriter(NamedTuple):
-    """How files with an ending are written.
-
-    Parameters
-    ----------
-    kind
-        What existing files they replace.
-    pieces
-        Returns the pieces of a file.
-    compress
-        Whether they may be compressed.
-    """
-
-    kind: FileKind
-    pieces: Callable[[Trace], Iterator[bytes | memoryview]]
-    compress: bool = True
-
-
 CSV = FileKind("a table", (".csv",), lambda head: head.startswith(b"# swdual ") or is_table(head))
 PARQUET = FileKind("a Parquet file", (".parquet",), begins_with(table.PARQUET))
 
-WRITERS = {
-    ".swf": TraceWriter(SWF, format_trace),
-    ".json": TraceWriter(JSON, batsim.write),
-    ".csv": TraceWriter(CSV, table.write_csv),
-    ".parquet": TraceWriter(PARQUET, table.write_parquet, compress=False),
+WRITERS: Mapping[str, tuple[FileKind, Callable[[Trace], Iterator[bytes | memoryview]]]] = {
+    ".swf": (SWF, format_trace),
+    ".json": (JSON, batsim.write),
+    ".csv": (CSV, table.write_csv),
+    ".parquet": (PARQUET, table.write_parquet),
 }
-"""By the endings of names."""
+"""By the endings of names: what files are replaced, and what yields the pieces of a file."""
 
 
 def load_trace(
@@ -133,20 +114,19 @@ def read_workload(
     return clean(load_trace(path, columns, format), repairs, processors)
 
 
-def find_writer(path: str | os.PathLike[str]) -> TraceWriter:
-    """Return how a file of this name is written.
+def find_kind(path: str | os.PathLike[str]) -> FileKind:
+    """Return what files a workload of this name replaces.
 
     Raises
     ------
     InputError
         If its ending stands for no format.
     """
-    writer = WRITERS.get(find_ending(path))
-    if writer is None:
+    if find_ending(path) not in WRITERS:
         raise InputError(
             f"has no ending of a format of workloads; choose one of {', '.join(WRITERS)}", file=path
         )
-    return writer
+    return WRITERS[find_ending(path)][0]
 
 
 @suggest_names
@@ -168,12 +148,11 @@ def write_workload(jobs: Workload, path: str | os.PathLike[str], *, force: bool 
     InputError, OutputError
         If the ending is another one, a submit time is negative, or the file cannot be written.
     """
-    writer, trace = find_writer(path), to_trace(jobs)
+    kind, trace, ending = find_kind(path), to_trace(jobs), find_ending(path)
     for row, why in find_wrong(trace.values):
         raise InputError(f"job {trace['number'][row]:.15g} cannot be written: {why}")
     inputs = [] if jobs.source is None else [jobs.source]
-    with replace_file(
-        path, writer.kind, force=force, inputs=inputs, compress=writer.compress
-    ) as stream:
-        for piece in writer.pieces(trace):
+    compress = ending != ".parquet"  # which is compressed by itself
+    with replace_file(path, kind, force=force, inputs=inputs, compress=compress) as stream:
+        for piece in WRITERS[ending][1](trace):
             stream.write(piece)

@@ -386,7 +386,7 @@ def write_numbers(column: NDArray[Any]) -> list[str]:
     column
         (jobs,) the numbers.
     """
-    if column.dtype.kind in "OU":
+    if column.dtype.kind not in "iuf":
         return list(map(str, column.tolist()))
     if (column == np.floor(column)).all():
         return list(map(str, column.astype(np.int64).tolist()))

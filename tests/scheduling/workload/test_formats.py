@@ -85,6 +85,14 @@ def test_nothing_is_written_over_what_was_read(tmp_path):
         write_workload(early, tmp_path / "new.json")
 
 
+@pytest.mark.parametrize("ending", ["swf", "csv", "parquet", "json"])
+def test_no_jobs_are_written_but_not_read(ending, tmp_path):
+    path = tmp_path / f"t.{ending}"
+    write_workload(Workload.from_arrays([0], [1], 1)[:0], path)
+    with pytest.raises(InputError, match="has no job"):
+        read_workload(path)
+
+
 TIMES = st.integers(0, 10**9) | st.floats(0, 1e9)
 COUNTS = st.integers(1, 10**6)
 NAME = st.text(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from datetime import UTC, datetime
@@ -373,12 +374,23 @@ def test_tables_without_end_or_rows_are_refused(tmp_path, monkeypatch):
     for content, cause in (
         (header, "has no jobs; is this a table with a header"),
         (header + "1,1,1\n" * 40, "has more than 30 jobs"),
-        (header + f"1,1,{'1' * 200_000}\n", "is no row of a table"),
     ):
         path.write_text(content)
         monkeypatch.setattr(texts, "MAX_JOBS", 30)
         with pytest.raises(InputError, match=cause):
             read_workload(path)
+
+
+def test_a_cell_that_does_not_end_is_an_input_error(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text(f"submit_time,run_time,processors\n1,1,1\n1,1,{'1' * 5000}\n")
+    before = csv.field_size_limit(4000)
+    try:
+        with pytest.raises(InputError, match="is no row of a table: field larger") as caught:
+            read_workload(path)
+    finally:
+        csv.field_size_limit(before)
+    assert caught.value.line == 3
 
 
 def test_damaged_parquet_is_an_input_error(tmp_path):
@@ -388,6 +400,28 @@ def test_damaged_parquet_is_an_input_error(tmp_path):
     with pytest.raises(InputError, match="not a Parquet file, or damaged") as caught:
         read_workload(path)
     assert caught.value.file == str(path)
+
+
+def test_notes_that_do_not_fit_the_table_are_an_input_error(tmp_path):
+    """A file that was written, and changed by hand."""
+    path, rows = tmp_path / "t.csv", "submit_time,run_time,allocated_processors,note\n1,2,3,x\n"
+    notes = {"header": ["; MaxProcs: 9"], "names": {"user": ["ada"]}, "extra": {"note": "<U1"}}
+    path.write_text(f"# swdual {json.dumps(notes)}\n{rows}")
+    workload = read_workload(path)
+    assert (workload.machine_processors, workload.extra["note"].tolist()) == (9, ["x"])
+    assert workload.names == {"user": ("ada",)}
+    for note, cause in (
+        ("{", "the notes of swdual on it are damaged"),
+        ("[]", "the notes of swdual on it are damaged"),
+        (json.dumps(notes | {"extra": {"note": "<nope"}}), "are damaged"),
+        (json.dumps(notes | {"extra": {"note": "<i8"}}), "of another type than noted"),
+    ):
+        path.write_text(f"# swdual {note}\n{rows}")
+        with pytest.raises(InputError, match=cause):
+            read_workload(path)
+    path.write_text(f"# swdual {json.dumps(notes)}\n{rows.replace('run_time', 'ran')}")
+    with pytest.raises(InputError, match="tells no run_time"):
+        read_workload(path)
 
 
 def test_each_preset_has_what_a_table_needs():

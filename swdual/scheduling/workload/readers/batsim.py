@@ -83,7 +83,9 @@ def _find_delay(name: str, profiles: Mapping[str, Any], depth: int = 0) -> float
 def write(trace: Trace) -> Iterator[bytes]:
     """Yield the text of a workload: a profile of the type delay for each run time."""
     run, profiles = trace["run_time"], {}
-    yield b'{\n"nb_res": %d,\n"jobs": [' % (trace.machine_processors or trace.values[:, 4].max())
+    yield b'{\n"nb_res": %d,\n"jobs": [' % (
+        trace.machine_processors or trace["allocated_processors"].max(initial=1)
+    )
     columns = [
         trace[each] for each in ("number", "submit_time", "requested_time", "allocated_processors")
     ]

@@ -106,21 +106,9 @@ def to_numbers(
     return values
 
 
-class TextCodes:
-    """The different texts of a column that is read in pieces."""
-
-    def __init__(self) -> None:
-        self._numbers: dict[str, int] = {}
-
-    def add(self, texts: Sequence[str]) -> NDArray[np.float64]:
-        """Return (texts,) the place of each among `texts`."""
-        numbers = self._numbers
-        return np.array([numbers.setdefault(x, len(numbers)) for x in texts], np.float64)
-
-    @property
-    def texts(self) -> list[str]:
-        """The different texts, in the order of their first appearance."""
-        return [*self._numbers]
+def encode(texts: Sequence[str], seen: dict[str, int]) -> NDArray[np.float64]:
+    """Return (texts,) the place of each among the different ones, to which new ones are added."""
+    return np.array([seen.setdefault(text, len(seen)) for text in texts], np.float64)
 
 
 def settle_names(
@@ -181,6 +169,8 @@ def build_trace(
     """
     given = dict(columns)
     submit = given["submit_time"]
+    if not len(submit):
+        raise InputError("has no jobs", file=name)
     start, end = given.pop("start_time", None), given.pop("end_time", None)
     if start is not None:
         given.setdefault("wait_time", start - submit)

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from swdual.errors import InputError
 from swdual.io.stream import Source, open_text, source_name
 from swdual.scheduling.workload.readers.columns import (
-    TextCodes,
     build_trace,
+    encode,
     parse_duration,
     parse_instant,
     settle_names,
@@ -127,7 +127,7 @@ def read(path: Source, columns: Columns = None) -> Trace:
     name = source_name(path)
     parts: list[dict[str, NDArray[np.float64]]] = []
     lines: list[int] = []
-    codes = {field: TextCodes() for field in (*NAMED, "status")}
+    seen: dict[str, dict[str, int]] = {field: {} for field in (*NAMED, "status")}
     odd: dict[str, list[str]] = {"+": [], "[": []}
     with open_text(path) as stream:
         table = TextTable(stream, name, "|", csv.QUOTE_NONE)
@@ -142,8 +142,8 @@ def read(path: Source, columns: Columns = None) -> Trace:
             rows = _Rows(piece, name)
             jobs = rows.texts("jobid", "jobidraw")
             part = _convert(rows)
-            part |= {field: codes[field].add(rows.texts(*NAMED[field])) for field in NAMED}
-            part["status"] = codes["status"].add(rows.texts("state"))
+            part |= {field: encode(rows.texts(*NAMED[field]), seen[field]) for field in NAMED}
+            part["status"] = encode(rows.texts("state"), seen["status"])
             part["step"] = np.array(["." in job for job in jobs], np.float64)
             parts.append(part)
             lines += piece.lines
@@ -157,8 +157,8 @@ def read(path: Source, columns: Columns = None) -> Trace:
     given = {field: np.concatenate([part[field] for part in parts]) for field in parts[0]}
     names = {}
     for field in NAMED:
-        given[field], names[field] = settle_names(codes[field].texts, given[field])
-    status = settle_states(codes["status"].texts, given["status"])
+        given[field], names[field] = settle_names([*seen[field]], given[field])
+    status = settle_states([*seen["status"]], given["status"])
     given["status"] = np.where(given.pop("step") > 0, PART, status)
     names = {field: found for field, found in names.items() if found}
     return build_trace(given, name, lines=np.array(lines, np.int64), names=names)

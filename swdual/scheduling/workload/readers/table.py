@@ -7,6 +7,8 @@ import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
+from itertools import compress
 from typing import IO, Any, cast
 
 import numpy as np
@@ -19,8 +21,8 @@ from swdual.runtime.extras import import_extra
 from swdual.scheduling.workload.readers.columns import (
     DERIVED,
     INSTANTS,
-    TextCodes,
     build_trace,
+    encode,
     parse_duration,
     parse_identifier,
     parse_instant,
@@ -47,6 +49,9 @@ NEEDED = (
     ("processors", "allocated_processors", "requested_processors"),
 )
 """One of each of these a table must have."""
+
+WRITTEN = ("number", "submit_time", "run_time", "allocated_processors", "requested_time")
+"""The fields that are written in any case."""
 
 Mapped = dict[str, tuple[str, float]]
 """The column and the factor of each field."""
@@ -138,22 +143,29 @@ def _read_text(stream: IO[bytes], name: str, columns: Columns) -> Trace:
     own = [line.removeprefix(OWN) for line in table.comments if line.startswith(OWN)]
     loader = _Loader(table.header, columns, name, own[0] if own else None)
     found: dict[str, list[NDArray[Any]]] = {column: [] for column in loader.wanted}
-    codes = {column: TextCodes() for column in loader.wanted}
+    seen: dict[str, dict[str, int]] = {column: {} for column in loader.wanted}
     lines: list[int] = []
     for piece in table.pieces():
         lines += piece.lines
         for column, parts in found.items():
             texts = piece.columns[column]
             if loader.holds_names(column):
-                parts.append(codes[column].add(texts))
+                parts.append(encode(texts, seen[column]))
             elif column in loader.raw:
-                parts.append(np.array(texts))
+                parts.append(_to_raw(texts, loader.raw[column], name))
             else:
                 parts.append(to_numbers(texts, loader.parser(column), name, column, piece.lines))
     for column, parts in found.items():
-        seen = codes[column].texts if loader.holds_names(column) else None
-        loader.add(column, np.concatenate(parts), seen)
+        told = [*seen[column]] if loader.holds_names(column) else None
+        loader.add(column, np.concatenate(parts), told)
     return loader.finish(np.array(lines, np.int64))
+
+
+def _to_raw(texts: Sequence[str], kind: np.dtype[Any], name: str) -> NDArray[Any]:
+    try:
+        return np.array(texts).astype(kind)
+    except ValueError as error:
+        raise InputError(f"has a column of another type than noted: {error}", file=name) from None
 
 
 def _read_parquet(stream: IO[bytes], name: str, columns: Columns) -> Trace:
@@ -167,7 +179,7 @@ def _read_parquet(stream: IO[bytes], name: str, columns: Columns) -> Trace:
             raise InputError(f"has no jobs, or more than {MAX_JOBS:,}; cut it in parts", file=name)
         for column in loader.wanted:
             array = file.read(columns=[column]).column(column)
-            if loader.holds_names(column) and not pa.types.is_integer(array.type):
+            if loader.holds_names(column) and not _is_number(pa.types, array.type):
                 coded = array.cast(pa.string()).combine_chunks().dictionary_encode("encode")
                 texts = [text or "" for text in coded.dictionary.to_pylist()]
                 loader.add(column, coded.indices.to_numpy().astype(np.float64), texts)
@@ -179,6 +191,10 @@ def _read_parquet(stream: IO[bytes], name: str, columns: Columns) -> Trace:
         message = str(error).partition("\n")[0]
         raise InputError(f"not a Parquet file, or damaged: {message}", file=name) from error
     return loader.finish(None)
+
+
+def _is_number(types: Any, kind: Any) -> bool:
+    return bool(types.is_integer(kind) or types.is_floating(kind))
 
 
 def _to_floats(
@@ -238,16 +254,21 @@ class _Loader:
     def __init__(
         self, header: list[str], columns: Columns, name: str, own: str | bytes | None
     ) -> None:
-        self._name = name
-        self._facts = None if own is None else json.loads(own)
-        self.raw: Mapping[str, str] = {}
-        if self._facts is None or columns is not None:
-            self._mapped = choose_columns(header, columns, name)
-        else:
-            self._mapped = {field: (field, 1.0) for field in FIELDS if field in header}
-            self.raw = self._facts["extra"]
-        self._given: dict[str, NDArray[Any]] = {}
+        self._name, self._header = name, None
         self._names: dict[str, tuple[str, ...]] = {}
+        self.raw: dict[str, np.dtype[Any]] = {}
+        if own is not None and columns is None:
+            columns = {field: field for field in FIELDS if field in header}
+            try:
+                facts = json.loads(own)
+                self._header = tuple(map(str, facts["header"]))
+                self._names = {field: tuple(x) for field, x in facts["names"].items()}
+                self.raw = {x: np.dtype(kind) for x, kind in facts["extra"].items() if x in header}
+            except (ValueError, TypeError, KeyError, AttributeError):
+                raise InputError("the notes of swdual on it are damaged", file=name) from None
+        self._mapped = choose_columns(header, columns, name)
+        self._given: dict[str, NDArray[Any]] = {}
+        self._extra: dict[str, NDArray[Any]] = {}
 
     @property
     def wanted(self) -> list[str]:
@@ -279,8 +300,7 @@ class _Loader:
             The texts, if it has names.
         """
         if column in self.raw:
-            kind = np.dtype(self.raw[column])
-            self._given[column] = values.astype(kind)
+            self._extra[column] = values.astype(self.raw[column])
         for field in self._fields(column):
             if texts is None:
                 self._given[field] = values * self._mapped[field][1]
@@ -293,10 +313,10 @@ class _Loader:
 
     def finish(self, lines: NDArray[np.int64] | None) -> Trace:
         """Return the trace."""
-        facts = self._facts or {"header": None, "names": {}}
-        header = None if facts["header"] is None else tuple(facts["header"])
-        names = self._names | {field: tuple(x) for field, x in facts["names"].items()}
-        return build_trace(self._given, self._name, lines=lines, names=names, header=header)
+        trace = build_trace(
+            self._given, self._name, lines=lines, names=self._names, header=self._header
+        )
+        return replace(trace, extra={**trace.extra, **self._extra})
 
 
 def _describe(trace: Trace) -> str:
@@ -308,8 +328,8 @@ def _describe(trace: Trace) -> str:
 
 def _columns(trace: Trace) -> dict[str, NDArray[Any]]:
     """Return the fields that are known of some job, and the further columns."""
-    known = {field: trace[field] for field in FIELDS if (trace[field] != MISSING).any()}
-    return {**known, **trace.extra}
+    shown = (field in WRITTEN or (trace[field] != MISSING).any() for field in FIELDS)
+    return {**{field: trace[field] for field in compress(FIELDS, shown)}, **trace.extra}
 
 
 def write_csv(trace: Trace) -> Iterator[bytes]:
