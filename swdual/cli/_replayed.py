@@ -22,10 +22,11 @@ from swdual.scheduling.platform import Platform
 from swdual.scheduling.workload import repair
 from swdual.scheduling.workload import sample as samples
 from swdual.scheduling.workload.cleaning import clean
+from swdual.scheduling.workload.formats import load_trace
 from swdual.scheduling.workload.moldable import mold
+from swdual.scheduling.workload.readers.table import parse_columns
 from swdual.scheduling.workload.resample import LONG_TERM_WEEKS, resample
 from swdual.scheduling.workload.sequential import sequential
-from swdual.scheduling.workload.swf import read_trace
 from swdual.scheduling.workload.threads import split
 from swdual.scheduling.workload.trace import Trace
 from swdual.scheduling.workload.workload import Workload
@@ -103,6 +104,8 @@ class ReplayOptions:
 
     Parameters
     ----------
+    columns
+        Which columns of a table hold which fields: a preset, or FIELD=COLUMN,....
     processors, cluster_size, platform
         Where the jobs run: a size, or a name or file.
     outages, checkpoint
@@ -122,6 +125,7 @@ class ReplayOptions:
         If a start is given without weeks, or is not a time, or options exclude each other.
     """
 
+    columns: str | None
     processors: int | None
     cluster_size: int | None
     platform: str | None
@@ -208,7 +212,7 @@ def load(path: str, options: ReplayOptions) -> Replay:
     """
     chosen = repair.rules(options.rules, options.repairs)
     begin = time.perf_counter()
-    trace = read_trace(path)
+    trace = load_trace(path, parse_columns(options.columns))
     spent = time.perf_counter() - begin
     logger.debug("read %s: %s in %.2f s", path, pluralize(len(trace), "job", "jobs"), spent)
     machine = _find_platform(trace, options)

@@ -33,6 +33,7 @@ from swdual.scheduling.reports.comparison import SHOWN, Comparison, check_shown
 from swdual.scheduling.reports.summary import headline, summary
 from swdual.scheduling.schedule import Schedule
 from swdual.scheduling.signals import Signals
+from swdual.scheduling.workload.formats import find_kind, write_workload
 from swdual.text.messages import sanitize
 
 if TYPE_CHECKING:
@@ -184,7 +185,7 @@ class Files:
     ----------
     jobs_out, gantt, usage
         A file each schedule: {policy} and {allocator} in the name are filled in.
-    distribution, comparison_out, report
+    distribution, comparison_out, report, workload_out
         A file for all.
     report_jobs
         Jobs of a schedule that the report holds, at most; None: as many as the page takes.
@@ -194,6 +195,7 @@ class Files:
 
     comparison_out: str | None
     jobs_out: str | None
+    workload_out: str | None
     gantt: str | None
     usage: str | None
     distribution: str | None
@@ -261,6 +263,8 @@ class Files:
             )
             if name is not None and name not in STDOUT
         ]
+        if self.workload_out is not None:
+            written.append((self.workload_out, find_kind(self.workload_out)))
         for name, kind in ((self.jobs_out, TABLE), (self.gantt, DRAWING), (self.usage, DRAWING)):
             if name is None:
                 continue
@@ -379,6 +383,8 @@ class Writer:
         """Write a schedule, unless one of its combination was written."""
         if str(combination) in self._written:
             return
+        if not self._written and self._files.workload_out is not None:
+            write_workload(schedule.workload, self._files.workload_out, force=self._files.force)
         self._written.add(str(combination))
         self._files.write_schedule(combination, schedule)
         if self._report is not None:

@@ -18,10 +18,11 @@ logger = logging.getLogger("swdual")
 GROUPS = {
     "Scheduler": "policies allocators options reserve_depth",
     "Platform": "processors cluster_size platform penalty power signal outages checkpoint",
-    "Jobs": "weeks start first sample seed kind offline clairvoyant rules repairs",
+    "Jobs": "columns weeks start first sample seed kind offline clairvoyant rules repairs",
     "Resampling": "resample user_factor max_load long_term_weeks",
     "Results": "shown slowdown_bound explain as_json",
-    "Files": "report report_jobs comparison_out jobs_out gantt usage distribution force",
+    "Files": "report report_jobs comparison_out jobs_out workload_out gantt usage distribution "
+    "force",
 }
 
 EXAMPLES = """
@@ -126,6 +127,12 @@ swdual simulate KTH-SP2.swf.gz --resample 20 --policy easy,conservative --metric
     help="Price (per kWh), carbon (g of CO2 per kWh) or cap (watts of the platform) over time: "
     "price=FILE.csv, with the columns time,value; price=FILE.csv:repeat=day repeats it each day, "
     "or week, or number of seconds. Can be repeated.",
+)
+@option(
+    "--columns",
+    metavar="PRESET|FIELD=COLUMN,...",
+    help="Which column of a table (CSV, Parquet) holds which field: submit_time=qtime,"
+    "requested_time=limit*60, or fdata, pm100, helios.  [default: as the header says]",
 )
 @option(
     "--kind",
@@ -262,6 +269,12 @@ swdual simulate KTH-SP2.swf.gz --resample 20 --policy easy,conservative --metric
     "are replaced.",
 )
 @option(
+    "--workload-out",
+    type=OutputPath(),
+    metavar="FILE",
+    help="Write the simulated jobs as a trace: .swf, .csv, .parquet, or .json for Batsim.",
+)
+@option(
     "--gantt",
     type=OutputPath(allow_dash=True),
     metavar="FILE",
@@ -297,7 +310,10 @@ def command(
     progress: bool,
     **chosen: Any,
 ) -> None:
-    """Replay TRACE, a file in the Standard Workload Format, under scheduling policies.
+    """Replay TRACE under scheduling policies.
+
+    TRACE is a file in the Standard Workload Format, output of sacct --parsable2, a table (CSV,
+    Parquet), or JSON of Batsim or ElastiSim; its first bytes tell which.
 
     At each instant, first jobs end, then jobs are submitted, then the policy decides. Policies know
     requested times, not run times; a job is killed when its requested time is over. All times are

@@ -64,6 +64,7 @@ if TYPE_CHECKING:
     from swdual.scheduling.signals import Signal, Signals
     from swdual.scheduling.simulation import simulate
     from swdual.scheduling.workload import cirne, lublin
+    from swdual.scheduling.workload.formats import read_workload, write_workload
     from swdual.scheduling.workload.repair import Repairs
     from swdual.scheduling.workload.resample import resample
     from swdual.scheduling.workload.sample import draw_windows, sample, windows
@@ -86,6 +87,7 @@ _HOMES = {
     "schedule": ("Schedule",),
     "simulation": ("simulate",),
     "signals": ("Signal", "Signals"),
+    "workload.formats": ("read_workload", "write_workload"),
     "workload.repair": ("Repairs",),
     "workload.resample": ("resample",),
     "workload.sample": ("draw_windows", "sample", "windows"),
@@ -123,6 +125,7 @@ __all__ = [
     "draw_windows",
     "lublin",
     "read_swf",
+    "read_workload",
     "reason_to_wait",
     "resample",
     "sample",
@@ -131,6 +134,7 @@ __all__ = [
     "windows",
     "write_report",
     "write_swf",
+    "write_workload",
 ]
 
 

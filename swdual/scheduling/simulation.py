@@ -60,7 +60,7 @@ def simulate(
     Parameters
     ----------
     workload
-        The jobs; or the path of a trace, as `read_swf` reads it.
+        The jobs; or the path of a trace, as `read_workload` reads it.
     platform
         Where they run; a number is that many processors, all alike.
     policy

@@ -111,6 +111,7 @@ WRITERS = {
     "synth": Writer("new", "", ("synth", "5000", "-o", "new")),
     "jobs-out": Writer("new", "jobs.swf", (*SIMULATE, "--jobs-out", "new")),
     "comparison-out": Writer("new", "jobs.swf", (*SIMULATE, "--comparison-out", "new")),
+    "workload-out": Writer("new.csv", "jobs.swf", (*SIMULATE, "--workload-out", "new.csv")),
     "report": Writer("new.html", "jobs.swf", (*SIMULATE, "--report", "new.html")),
     "usage": Writer("new.svg", "jobs.swf", (*SIMULATE, "--usage", "new.svg")),
     "distribution": Writer("new.svg", "jobs.swf", (*SIMULATE, "--distribution", "new.svg")),

@@ -417,6 +417,32 @@ def test_a_comparison_is_written_as_csv(run, refuses, trace, here):
     refuses(1, ["standard output holds the jobs of one schedule"], *words, "--jobs-out", "-")
 
 
+@pytest.mark.parametrize("ending", ["swf", "csv.gz", "parquet", "json"])
+def test_the_simulated_jobs_are_written_and_simulated_again(run, refuses, trace, here, ending):
+    """The same schedule; of several, the jobs are written once."""
+    trace(some(40))
+    words = ("simulate", "t.swf", "--first", "20", "--policy", "fcfs,easy", "--json", QUIET)
+    facts = shown(run(*words, "--workload-out", f"u.{ending}"))["schedules"]
+    refuses(6, [f"u.{ending}: exists"], *words, "--workload-out", f"u.{ending}")
+    again = shown(run("simulate", f"u.{ending}", "--policy", "fcfs,easy", "--json", QUIET))
+    for one, other in zip(facts, again["schedules"], strict=True):
+        measured = ("mean_waiting_time", "makespan", "utilisation")
+        assert [one[x] for x in measured if x in one] == [other[x] for x in measured if x in one]
+    refuses(1, ["u.xlsx: has no ending of a format"], *words, "--workload-out", "u.xlsx")
+
+
+def test_columns_of_a_table_are_told(run, refuses, here):
+    """By pairs with factors, or found by the header; a preset that does not fit is an error."""
+    (here / "t.csv").write_text("when,minutes,processors\n0,1,2\n5,2,1\n")
+    words = ("simulate", "t.csv", "--processors", "2", "--metric", "makespan", QUIET)
+    done = run(*words, "--columns", "submit_time=when,run_time=minutes*60,processors=processors")
+    assert "makespan" in done.out
+    assert "180" in done.out
+    refuses(1, ["t.csv: tells no submit_time"], *words)
+    refuses(1, ["t.csv: has no column"], *words, "--columns", "pm100")
+    refuses(1, ["unknown preset of columns 'pm10'"], *words, "--columns", "pm10")
+
+
 def test_verbose_tells_the_steps(run, trace):
     """What was read, the platform, and each simulation."""
     lines = run("simulate", "t.swf", "--policy", "fcfs,easy", "-v").err.splitlines()

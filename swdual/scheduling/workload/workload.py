@@ -205,6 +205,9 @@ class Workload:
         Whether a job is submitted only when its preceding job has ended and its think time has
         passed: the fields ``preceding_job`` and ``think_time`` of ``extra``. A think time below 0
         or NaN is not known and counts as 0.
+    names
+        What numbers of users, queues and the like stand for: ``names[field][k - 1]`` is the name of
+        number k in the column of this name.
 
     Raises
     ------
