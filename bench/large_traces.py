@@ -29,9 +29,10 @@ from _report import in_turn, kept_figures, save, table
 
 from swdual.scheduling import METRICS, Workload, lublin, read_swf, simulate
 from swdual.scheduling.allocators import basic
-from swdual.scheduling.engine import Engine, make_policy
+from swdual.scheduling.engine import Engine
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.plugins import find_policy
+from swdual.scheduling.simulation import make_policy
 
 PROCESSORS, MODEL_JOBS = 256, 100_000
 LOADS = {"light": 0.6, "saturated": 1.05}

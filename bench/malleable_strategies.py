@@ -21,9 +21,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 from _report import RESULTS, draw_svg, save_rows, table
 
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.policies.malleable import OPTIONS
 from swdual.scheduling.schedule import Schedule
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload.swf import read_swf
 from swdual.version import __version__
 

@@ -35,11 +35,11 @@ from numpy.typing import NDArray
 sys.path.insert(0, str(Path(__file__).parent))
 from _report import save_rows, table
 
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.job import Job
 from swdual.scheduling.orders import ORDERS, Order, WaitingJobs, find_order
 from swdual.scheduling.policy import Start, View
 from swdual.scheduling.schedule import Schedule
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload.swf import read_swf
 from swdual.scheduling.workload.workload import Workload
 

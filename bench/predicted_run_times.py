@@ -32,12 +32,12 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 from _report import save_rows, table
 
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.job import Job
 from swdual.scheduling.policy import Running, Start, View
 from swdual.scheduling.predictors import INCREMENTS
 from swdual.scheduling.schedule import Schedule
 from swdual.scheduling.shadow import find_shadow_time
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload.workload import Workload
 
 TRACES = {"KTH-SP2-1996-2": 100, "CTC-SP2-1996-3.1-cln": 338, "SDSC-SP2-1998-4.2-cln": 128} | {

@@ -28,7 +28,7 @@ from _report import kept_figures, save, table
 from moldable import BACKFILLING, GAPS, SCHEMES
 from redirection import INSTANCES, ORDER, instances, parameters_of, settings
 
-from swdual.scheduling.engine import simulate
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload.moldable import generate
 from swdual.scheduling.workload.sample import windows

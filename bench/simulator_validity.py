@@ -24,8 +24,8 @@ from _report import kept_figures, save, table
 
 from swdual import registry
 from swdual.scheduling import allocator as allocators
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.platform import PLATFORMS, Platform
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload.swf import read_swf
 from swdual.scheduling.workload.workload import Workload

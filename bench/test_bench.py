@@ -75,6 +75,10 @@ WITH_CHROMIUM = pytest.mark.skipif(
             *("--db", str(DATA / "proteins.fasta")),
         ],
         pytest.param(["report.py", "--cases", "1x0 2x3", "--repeats", "1"], marks=WITH_CHROMIUM),
+        [
+            *("gym.py", str(DATA / "jobs.swf"), "--processors", "128"),
+            *("--jobs", "100", "--repeats", "1"),
+        ],
         ["plan_nodes.py", "--nodes", "3", "--queries", "50", "--residues", "3000000"],
         [
             *("predictions.py", str(DATA / "proteins.fasta")),
@@ -105,6 +109,10 @@ WITH_CHROMIUM = pytest.mark.skipif(
             )
         ),
         [
+            *("malleable_theta.py", str(DATA / "jobs.swf"), "nowhere.swf", "--draws", "1"),
+            *("--processors", "128", "--days", "1", "--windows", "1"),
+        ],
+        [
             "simulator_validity.py",
             str(DATA),
             "--jobs",
@@ -127,6 +135,21 @@ def test_script_prints_its_table(arguments: list[str]) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "swdual" in done.stdout
+
+
+def test_verdicts_on_malleable_jobs_are_those_of_the_kept_rows() -> None:
+    """The page has the tables that the script makes of its kept rows."""
+    done = subprocess.run(
+        [sys.executable, FOLDER / "malleable_theta.py", "--judge"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    page = (FOLDER.parent / "docs" / "malleable.md").read_text()
+    lines = [line for line in done.stdout.splitlines() if line.startswith("|")]
+    assert len(lines) > 20
+    assert [line for line in lines if line not in page] == []
 
 
 def test_several_alignments_beside_blastp() -> None:

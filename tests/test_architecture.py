@@ -80,6 +80,7 @@ OWNERS = {
     "starlette": {f"server/{name}.py" for name in ("app", "guard", "problems")},
     "uvicorn": {"server/connections.py", "server/service.py"},
     "httpx": {"server/client.py"},
+    "gymnasium": {"scheduling/gym.py"},
     "dnaio": {"sequences/fasta.py"},
     "click": {path for path in FILES if path.startswith("cli/")},
     "rich": {"io/progress.py"},

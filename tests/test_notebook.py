@@ -37,6 +37,13 @@ def simulation():
     return run_again("first_simulation")
 
 
+@pytest.fixture(scope="module")
+def training():
+    """The notebook about the environment of Gymnasium."""
+    pytest.importorskip("gymnasium")
+    return run_again("first_training")
+
+
 def shown(notebook):
     """Return the text that each cell shows, without the seconds that it took."""
     return [
@@ -61,7 +68,7 @@ def html_of(notebook):
     ]
 
 
-@pytest.mark.parametrize("name", ["search", "simulation"])
+@pytest.mark.parametrize("name", ["search", "simulation", "training"])
 def test_the_notebook_shows_what_it_showed(name, request):
     """All cells run, and their texts are those that are kept in the file."""
     kept, fresh = request.getfixturevalue(name)

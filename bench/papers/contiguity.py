@@ -62,8 +62,8 @@ from _verdicts import (
 
 from swdual.planning.gantt import PALETTE
 from swdual.scheduling import metrics
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload.sample import sample
 from swdual.scheduling.workload.workload import Workload
 

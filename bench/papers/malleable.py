@@ -73,8 +73,8 @@ from _verdicts import (
 
 from swdual.planning.gantt import PALETTE
 from swdual.scheduling import metrics
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.schedule import Schedule
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload import lublin
 from swdual.scheduling.workload.swf import read_swf
 from swdual.scheduling.workload.workload import Workload

@@ -62,7 +62,7 @@ from _verdicts import (
 )
 
 from swdual.planning.gantt import PALETTE
-from swdual.scheduling.engine import simulate
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload.moldable import generate
 from swdual.scheduling.workload.workload import Workload
 

@@ -75,9 +75,9 @@ from _verdicts import (
 
 from swdual.planning.gantt import PALETTE
 from swdual.scheduling import penalty
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.metrics import METRICS
 from swdual.scheduling.platform import PLATFORMS, Platform
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload.sample import WEEK, Window, draw_windows
 
 WEEKS = {"kth-sp2": 1, "sdsc-blue": 1, "hpc2n": 1, "llnl-thunder": 1, "curie": 3, "ricc": 2}

@@ -65,8 +65,8 @@ from _verdicts import (
 )
 
 from swdual.planning.gantt import PALETTE
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.schedule import Schedule
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload.sample import windows
 from swdual.scheduling.workload.sequential import sequential
 from swdual.scheduling.workload.workload import DAY, Workload

@@ -17,14 +17,16 @@ import numpy as np
 from swdual.cli import pluralize
 from swdual.errors import InputError
 from swdual.scheduling.job import seconds
+from swdual.scheduling.outages import Outages, parse
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.workload import repair
 from swdual.scheduling.workload import sample as samples
 from swdual.scheduling.workload.cleaning import clean
+from swdual.scheduling.workload.formats import load_trace
 from swdual.scheduling.workload.moldable import mold
+from swdual.scheduling.workload.readers.table import parse_columns
 from swdual.scheduling.workload.resample import LONG_TERM_WEEKS, resample
 from swdual.scheduling.workload.sequential import sequential
-from swdual.scheduling.workload.swf import read_trace
 from swdual.scheduling.workload.threads import split
 from swdual.scheduling.workload.trace import Trace
 from swdual.scheduling.workload.workload import Workload
@@ -102,8 +104,12 @@ class ReplayOptions:
 
     Parameters
     ----------
+    columns
+        Which columns of a table hold which fields: a preset, or FIELD=COLUMN,....
     processors, cluster_size, platform
         Where the jobs run: a size, or a name or file.
+    outages, checkpoint
+        When its nodes are down, and after how many seconds jobs save their work.
     rules, repairs
         How damaged jobs are repaired.
     weeks, start, first, sample, seed
@@ -119,9 +125,12 @@ class ReplayOptions:
         If a start is given without weeks, or is not a time, or options exclude each other.
     """
 
+    columns: str | None
     processors: int | None
     cluster_size: int | None
     platform: str | None
+    outages: str | None
+    checkpoint: float | None
     rules: str
     repairs: Sequence[str]
     weeks: int | None
@@ -153,6 +162,10 @@ class ReplayOptions:
             raise click.UsageError(
                 "--kind sequential makes another platform for each workload: omit --resample."
             )
+        if self.resample is not None and self.outages is not None:
+            raise click.UsageError("--outages are of the time of one trace: omit --resample.")
+        if self.checkpoint is not None and self.outages is None:
+            raise click.UsageError("--checkpoint is for jobs that --outages stop: give both.")
 
     @property
     def drawn_seed(self) -> int | None:
@@ -199,7 +212,7 @@ def load(path: str, options: ReplayOptions) -> Replay:
     """
     chosen = repair.rules(options.rules, options.repairs)
     begin = time.perf_counter()
-    trace = read_trace(path)
+    trace = load_trace(path, parse_columns(options.columns))
     spent = time.perf_counter() - begin
     logger.debug("read %s: %s in %.2f s", path, pluralize(len(trace), "job", "jobs"), spent)
     machine = _find_platform(trace, options)
@@ -218,6 +231,31 @@ def load(path: str, options: ReplayOptions) -> Replay:
     part = _describe_part(all_jobs, workload, window, options.weeks, options.drawn_seed)
     workload, machine = _convert_jobs(workload, machine, options)
     return Replay(workload, [workload], machine, part)
+
+
+def find_outages(replay: Replay, options: ReplayOptions) -> Outages | None:
+    """Return the outages of the nodes that jobs are replayed on; None if there are none.
+
+    Parameters
+    ----------
+    replay
+        The jobs and their platform.
+    options
+        What the command was given.
+
+    Raises
+    ------
+    InputError
+        If there are no such outages, or the platform has no nodes.
+    """
+    if options.outages is None:
+        return None
+    nodes, workload = replay.platform.node_table, replay.workload
+    if nodes is None:
+        raise InputError("--outages are of nodes: give a --platform that has nodes")
+    begin, end = workload.submit_time[0], workload.submit_time[-1] + workload.requested_time.max()
+    interval = math.inf if options.checkpoint is None else options.checkpoint
+    return parse(options.outages, len(nodes), begin, end, seed=options.seed, checkpoint=interval)
 
 
 def _resample(all_jobs: Workload, machine: Platform, options: ReplayOptions) -> Replay:

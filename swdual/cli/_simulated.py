@@ -26,12 +26,14 @@ from swdual.scheduling.campaign import (
     Outcome,
     PolicyChoice,
 )
-from swdual.scheduling.metrics import Metric, metrics
+from swdual.scheduling.metrics import SIGNAL_METRICS, Metric, metrics
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.reports import charts, jobs_table, page
 from swdual.scheduling.reports.comparison import SHOWN, Comparison, check_shown
 from swdual.scheduling.reports.summary import headline, summary
 from swdual.scheduling.schedule import Schedule
+from swdual.scheduling.signals import Signals
+from swdual.scheduling.workload.formats import find_kind, write_workload
 from swdual.text.messages import sanitize
 
 if TYPE_CHECKING:
@@ -161,9 +163,12 @@ class Measures(NamedTuple):
         check_shown(chosen, measured)
         return cls(chosen, measured, slowdown_bound)
 
-    def list_shown(self, *, with_energy: bool) -> Sequence[str]:
+    def list_shown(self, *, with_energy: bool, signals: Signals) -> Sequence[str]:
         """Return the names of the metrics that a comparison shows."""
-        return self.chosen or ((*SHOWN, "energy") if with_energy else SHOWN)
+        if self.chosen or not with_energy:
+            return self.chosen or SHOWN
+        given = (metric for key, metric in SIGNAL_METRICS.items() if getattr(signals, key))
+        return (*SHOWN, "energy", *given)
 
 
 def find_remedies(jobs: ReplayOptions) -> dict[str, str]:
@@ -180,7 +185,7 @@ class Files:
     ----------
     jobs_out, gantt, usage
         A file each schedule: {policy} and {allocator} in the name are filled in.
-    distribution, comparison_out, report
+    distribution, comparison_out, report, workload_out
         A file for all.
     report_jobs
         Jobs of a schedule that the report holds, at most; None: as many as the page takes.
@@ -190,6 +195,7 @@ class Files:
 
     comparison_out: str | None
     jobs_out: str | None
+    workload_out: str | None
     gantt: str | None
     usage: str | None
     distribution: str | None
@@ -257,6 +263,8 @@ class Files:
             )
             if name is not None and name not in STDOUT
         ]
+        if self.workload_out is not None:
+            written.append((self.workload_out, find_kind(self.workload_out)))
         for name, kind in (
             (self.jobs_out, jobs_kind),
             (self.gantt, DRAWING),
@@ -379,6 +387,8 @@ class Writer:
         """Write a schedule, unless one of its combination was written."""
         if str(combination) in self._written:
             return
+        if not self._written and self._files.workload_out is not None:
+            write_workload(schedule.workload, self._files.workload_out, force=self._files.force)
         self._written.add(str(combination))
         self._files.write_schedule(combination, schedule)
         if self._report is not None:

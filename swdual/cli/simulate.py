@@ -17,11 +17,12 @@ logger = logging.getLogger("swdual")
 
 GROUPS = {
     "Scheduler": "policies allocators options reserve_depth",
-    "Platform": "processors cluster_size platform penalty power",
-    "Jobs": "weeks start first sample seed kind offline clairvoyant rules repairs",
+    "Platform": "processors cluster_size platform penalty power signal outages checkpoint",
+    "Jobs": "columns weeks start first sample seed kind offline clairvoyant rules repairs",
     "Resampling": "resample user_factor max_load long_term_weeks",
     "Results": "shown slowdown_bound explain as_json",
-    "Files": "report report_jobs comparison_out jobs_out gantt usage distribution force",
+    "Files": "report report_jobs comparison_out jobs_out workload_out gantt usage distribution "
+    "force",
 }
 
 EXAMPLES = """
@@ -104,6 +105,34 @@ swdual simulate KTH-SP2.swf.gz --resample 20 --policy easy,conservative --metric
     "its node is switched off, after idle_timeout=600 seconds; boot_time=150 and boot=125 watts "
     "to switch it on, likewise shutdown_time and shutdown; keep_idle=4 idle nodes stay on; "
     "node_size=16 processors of a node. Can be repeated.",
+)
+@option(
+    "--outages",
+    metavar="FILE|NAME=VALUE,...",
+    help="Outages of nodes: a CSV file with the columns kind (reservation, drain, failure), start, "
+    "end (seconds) and nodes (0-3 7); or failures at random, mean_uptime=2592000,mean_repair=3600. "
+    "Jobs on nodes that fail wait again.",
+)
+@option(
+    "--checkpoint",
+    type=Real(),
+    metavar="SECONDS",
+    help="Jobs that a failure stops go on where they were a multiple of this time after their "
+    "start.  [default: they begin anew]",
+)
+@option(
+    "--signal",
+    multiple=True,
+    metavar="NAME=FILE",
+    help="Price (per kWh), carbon (g of CO2 per kWh) or cap (watts of the platform) over time: "
+    "price=FILE.csv, with the columns time,value; price=FILE.csv:repeat=day repeats it each day, "
+    "or week, or number of seconds. Can be repeated.",
+)
+@option(
+    "--columns",
+    metavar="PRESET|FIELD=COLUMN,...",
+    help="Which column of a table (CSV, Parquet) holds which field: submit_time=qtime,"
+    "requested_time=limit*60, or fdata, pm100, helios.  [default: as the header says]",
 )
 @option(
     "--kind",
@@ -240,6 +269,12 @@ swdual simulate KTH-SP2.swf.gz --resample 20 --policy easy,conservative --metric
     "{policy} and {allocator} are replaced.",
 )
 @option(
+    "--workload-out",
+    type=OutputPath(),
+    metavar="FILE",
+    help="Write the simulated jobs as a trace: .swf, .csv, .parquet, or .json for Batsim.",
+)
+@option(
     "--gantt",
     type=OutputPath(allow_dash=True),
     metavar="FILE",
@@ -267,6 +302,7 @@ def command(
     reserve_depth: str | None,
     penalty: str | None,
     power: tuple[str, ...],
+    signal: tuple[str, ...],
     shown: tuple[str, ...],
     slowdown_bound: float,
     as_json: bool,
@@ -274,16 +310,20 @@ def command(
     progress: bool,
     **chosen: Any,
 ) -> None:
-    """Replay TRACE, a file in the Standard Workload Format, under scheduling policies.
+    """Replay TRACE under scheduling policies.
+
+    TRACE is a file in the Standard Workload Format, output of sacct --parsable2, a table (CSV,
+    Parquet), or JSON of Batsim or ElastiSim; its first bytes tell which.
 
     At each instant, first jobs end, then jobs are submitted, then the policy decides. Policies know
     requested times, not run times; a job is killed when its requested time is over. All times are
     in seconds of the trace.
     """
     from swdual.cli import _simulated
-    from swdual.cli._replayed import ReplayOptions, load
+    from swdual.cli._replayed import ReplayOptions, find_outages, load
     from swdual.scheduling import penalty as penalties
     from swdual.scheduling import power as powers
+    from swdual.scheduling import signals as signal_files
     from swdual.scheduling.campaign import CampaignOptions
 
     files = _simulated.Files(**{name: chosen.pop(name) for name in GROUPS["Files"].split()})
@@ -295,12 +335,15 @@ def command(
     measures = _simulated.Measures.parse(shown, slowdown_bound)
     jobs = ReplayOptions(**chosen)
     replay = load(trace, jobs)
+    signals = signal_files.parse(signal, replay.workload.unix_start_time)
     for line in str(replay.workload.report).splitlines():
         logger.info("%s", line)
     settings = CampaignOptions(
         penalty=cost,
         power=power_model,
-        shown=measures.list_shown(with_energy=power_model is not None),
+        outages=find_outages(replay, jobs),
+        signals=signals,
+        shown=measures.list_shown(with_energy=power_model is not None, signals=signals),
         metrics=measures.metrics,
         explain=explain,
         remedies=_simulated.find_remedies(jobs),

@@ -16,8 +16,8 @@ from swdual.planning.gantt import PALETTE, Panel, draw, draw_or_save
 from swdual.planning.planner import Plan
 from swdual.prediction.nodes_file import Cluster
 from swdual.prediction.transfers import Transfer, simulate_transfers
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload.planned import of_plan
 
 if TYPE_CHECKING:

@@ -4,9 +4,11 @@ Stages, in the order in which a simulation meets them:
 
 ``job``, ``workload``
     What was asked for, and when.
-``platform``, ``processors``, ``penalty``, ``power``, ``switching``
+``platform``, ``processors``, ``penalty``, ``power``, ``switching``, ``signals``
     Where it may run; sets of processors; how much longer a job runs on distant ones; watts of a
-    processor, nodes that are off.
+    processor, nodes that are off; price and carbon of energy and a cap on power over time.
+``nodes``, ``node_profile``, ``outages``
+    Nodes with memory and GPUs, what jobs ask of them, what they will have free; when they are down.
 ``allocator``, ``allocators``
     Which processors a job gets.
 ``policy``, ``policies``
@@ -17,18 +19,21 @@ Stages, in the order in which a simulation meets them:
     Helpers for policies; policies and allocators of files, classes and other packages.
 ``profile``, ``reservations``, ``kernels``
     Processors that will be free, by requested times; reserved starts; the compiled parts.
-``engine``, ``arrivals``, ``recorder``, ``compiled``
-    Applies events and decisions instant by instant; when jobs are submitted; notes what becomes of
-    each job; does all that for FCFS and EASY on columns.
-``schedule_data``, ``validation``, ``energy``, ``metrics``, ``reports``, ``frames``, ``schedule``
+``simulation``, ``engine``, ``switching_engine``, ``node_engine``, ``arrivals``, ``recorder``
+    Chooses an engine, which applies events and decisions instant by instant; others, for nodes that
+    are off, and nodes with memory; when jobs are submitted; notes what becomes of each job.
+``compiled``
+    All of that for FCFS and EASY, on columns.
+``schedule_data``, ``validation``, ``node_validation``, ``energy``, ``metrics``, ``reports``,
+``frames``, ``schedule``
     When and where jobs ran; checks, joules, metrics, tables, charts and data frames; all in one
     class.
 ``intervals``
     Confidence intervals of metrics over several workloads.
 ``campaign``
     Simulates workloads under several policies and allocators, each with each.
-``conformance``
-    Tries a policy on random jobs.
+``conformance``, ``gym``
+    Tries a policy on random jobs; an environment of Gymnasium, for agents that learn.
 
 Nothing here knows biology.
 
@@ -46,9 +51,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from swdual.scheduling import campaign
     from swdual.scheduling.conformance import check_policy
-    from swdual.scheduling.engine import simulate
     from swdual.scheduling.job import Job
     from swdual.scheduling.metrics import METRICS
+    from swdual.scheduling.nodes import NodeGroup
+    from swdual.scheduling.outages import Outage, Outages
     from swdual.scheduling.penalty import Penalty
     from swdual.scheduling.placing import reason_to_wait, start_now
     from swdual.scheduling.platform import Platform
@@ -57,7 +63,10 @@ if TYPE_CHECKING:
     from swdual.scheduling.reports.comparison import compare
     from swdual.scheduling.reports.page import write_report
     from swdual.scheduling.schedule import Schedule
+    from swdual.scheduling.signals import Signal, Signals
+    from swdual.scheduling.simulation import simulate
     from swdual.scheduling.workload import cirne, lublin
+    from swdual.scheduling.workload.formats import read_workload, write_workload
     from swdual.scheduling.workload.repair import Repairs
     from swdual.scheduling.workload.resample import resample
     from swdual.scheduling.workload.sample import draw_windows, sample, windows
@@ -66,9 +75,10 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "conformance": ("check_policy",),
-    "engine": ("simulate",),
     "job": ("Job",),
     "metrics": ("METRICS",),
+    "nodes": ("NodeGroup",),
+    "outages": ("Outage", "Outages"),
     "penalty": ("Penalty",),
     "placing": ("reason_to_wait", "start_now"),
     "platform": ("Platform",),
@@ -77,6 +87,9 @@ _HOMES = {
     "reports.comparison": ("compare",),
     "reports.page": ("write_report",),
     "schedule": ("Schedule",),
+    "simulation": ("simulate",),
+    "signals": ("Signal", "Signals"),
+    "workload.formats": ("read_workload", "write_workload"),
     "workload.repair": ("Repairs",),
     "workload.resample": ("resample",),
     "workload.sample": ("draw_windows", "sample", "windows"),
@@ -91,13 +104,18 @@ __all__ = [
     "METRICS",
     "DecisionError",
     "Job",
+    "NodeGroup",
     "Option",
+    "Outage",
+    "Outages",
     "Penalty",
     "Platform",
     "PowerModel",
     "Repairs",
     "Resize",
     "Schedule",
+    "Signal",
+    "Signals",
     "Start",
     "Stop",
     "View",
@@ -109,6 +127,7 @@ __all__ = [
     "draw_windows",
     "lublin",
     "read_swf",
+    "read_workload",
     "reason_to_wait",
     "resample",
     "sample",
@@ -117,6 +136,7 @@ __all__ = [
     "windows",
     "write_report",
     "write_swf",
+    "write_workload",
 ]
 
 

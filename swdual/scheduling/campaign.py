@@ -21,8 +21,8 @@ from swdual.errors import InputError, SwdualError
 from swdual.runtime.keywords import insert_parameters, merge_signatures, refuse_unknown, share_help
 from swdual.scheduling import plugins
 from swdual.scheduling.allocator import Allocator
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.metrics import METRICS, Metric
+from swdual.scheduling.outages import Outages
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.plugins import AllocatorPlugin, PolicyPlugin
@@ -31,6 +31,8 @@ from swdual.scheduling.power import PowerModel
 from swdual.scheduling.reports.comparison import SHOWN, Comparison, Row, check_shown
 from swdual.scheduling.reports.explanation import check_explained, explain_job
 from swdual.scheduling.schedule import Schedule
+from swdual.scheduling.signals import Signals
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload.source import WorkloadSource, as_workloads
 from swdual.scheduling.workload.workload import Workload
 
@@ -97,6 +99,8 @@ class CampaignKeywords(TypedDict, total=False):
 
     penalty: Penalty | None
     power: PowerModel | None
+    outages: Outages | None
+    signals: Signals | None
     shown: Sequence[str]
     metrics: Mapping[str, Metric]
     explain: Sequence[int]
@@ -115,6 +119,10 @@ class CampaignOptions:
         How much longer a job runs on processors further apart than need be; None: no longer.
     power
         Watts of processors, and when idle nodes are switched off; None: all are on.
+    outages
+        When nodes of the platform are down; None: never.
+    signals
+        Price and carbon of energy, and a cap on power, over time; None: not known.
     shown
         Names of the metrics that the comparison shows.
     metrics
@@ -132,6 +140,8 @@ class CampaignOptions:
 
     penalty: Penalty | None = None
     power: PowerModel | None = None
+    outages: Outages | None = None
+    signals: Signals | None = None
     shown: Sequence[str] = SHOWN
     metrics: Mapping[str, Metric] = field(default_factory=lambda: METRICS)
     explain: Sequence[int] = ()
@@ -418,6 +428,8 @@ def _simulate(
             options=combination.options,
             penalty=options.penalty,
             power=options.power,
+            outages=options.outages,
+            signals=options.signals,
             explain=explain,
             progress=options.progress,
         )

@@ -15,8 +15,10 @@ from swdual.scheduling.kernels.event_loop import STATE, Simulation, advance, in_
 from swdual.scheduling.kernels.waiting_bounds import make_bounds
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policy import CompiledRule, Decision, Policy
+from swdual.scheduling.power import PowerModel
 from swdual.scheduling.schedule import Schedule
 from swdual.scheduling.schedule_data import Executions
+from swdual.scheduling.signals import Signals
 from swdual.scheduling.workload.workload import Workload
 
 SLICE = 16_384
@@ -49,17 +51,27 @@ class CompiledEngine:
         What the policy is called.
     rule
         What decides in its place.
+    power, signals
+        As for `simulate`; no nodes are switched off.
     """
 
     decisions: Iterator[Decision] = iter(())
 
     def __init__(
-        self, workload: Workload, platform: Platform, policy: str, rule: CompiledRule
+        self,
+        workload: Workload,
+        platform: Platform,
+        policy: str,
+        rule: CompiledRule,
+        power: PowerModel | None = None,
+        signals: Signals | None = None,
     ) -> None:
         self._workload = workload
         self._platform = platform
         self._policy = policy
         self._rule = rule
+        self._power = power
+        self._signals = signals or Signals()
         jobs, processors = len(workload), platform.processors
         # A start takes free ranges whole, but for the last, of which it leaves a part: so there are
         # never more than one, and one for each start.
@@ -114,6 +126,8 @@ class CompiledEngine:
             policy=self._policy,
             allocator=allocator,
             options=options,
+            power=self._power,
+            signals=self._signals,
             start_time=made.start_time,
             finish_time=made.start_time + lasted,
             killed=jobs.run_time > jobs.requested_time,

@@ -10,12 +10,12 @@ import numpy as np
 
 from swdual.errors import InputError
 from swdual.runtime.keywords import suggest_names
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.plugins import PolicyPlugin, allocator_names, find_allocator, find_policy
 from swdual.scheduling.policy import DecisionError, Policy
 from swdual.scheduling.schedule import Schedule
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload import moldable, threads
 from swdual.scheduling.workload.workload import Workload

@@ -1,7 +1,8 @@
 """Energy of a schedule: processors in each state over time, watts, joules; pure functions of it.
 
 All of it is about the time from the first submission to the last end. A processor with a running
-job is busy; one whose job waits for other nodes to boot is idle.
+job is busy; one whose job waits for other nodes to boot is idle. What is measured of a job takes
+the place of the watts of its busy processors: see `PowerModel.job_power`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from swdual.scheduling.schedule_data import ScheduleData
 
 Column = NDArray[np.float64]
+
+JOULES_PER_KWH = 3.6e6
 
 
 class ProcessorStates(NamedTuple):
@@ -68,6 +71,10 @@ def processor_states(schedule: ScheduleData, power: PowerModel | None = None) ->
         begin, end = schedule.workload.submit_time.min(), schedule.finish_time.max()
     bounds = [np.clip(x, begin, end) for first, last, _ in spans.values() for x in (first, last)]
     times = np.unique(np.concatenate([np.array([begin, end]), *bounds]))
+    above = _above_busy(schedule, power)
+    measured = np.zeros(len(times))
+    np.add.at(measured, np.searchsorted(times, bounds[0]), above)
+    np.add.at(measured, np.searchsorted(times, bounds[1]), -above)
     counts = {state: np.zeros(len(times), np.int64) for state in power.watts}
     counts["idle"] += schedule.platform.processors
     for (state, (_, _, size)), first, last in zip(
@@ -79,7 +86,14 @@ def processor_states(schedule: ScheduleData, power: PowerModel | None = None) ->
         counts[state] += np.cumsum(change)
         counts["idle"] -= counts[state]
     watts = [counts[state] * watt for state, watt in power.watts.items()]
-    return ProcessorStates(times, counts, np.sum(watts, axis=0))
+    return ProcessorStates(times, counts, np.sum(watts, axis=0) + np.cumsum(measured))
+
+
+def _above_busy(schedule: ScheduleData, power: PowerModel) -> Column:
+    """Return (executions,) the watts of each job that are not those of its busy processors."""
+    ran = schedule.executions
+    watts = power.job_power(schedule.workload, ran.job, ran.processors)
+    return watts - power.busy * ran.processors
 
 
 def energy_by_state(schedule: ScheduleData, power: PowerModel | None = None) -> dict[str, float]:
@@ -92,9 +106,12 @@ def energy_by_state(schedule: ScheduleData, power: PowerModel | None = None) -> 
     """
     power = power or schedule.power
     times, counts, _ = processor_states(schedule, power)
-    watts = {} if power is None else power.watts
+    assert power is not None
     lasted = np.diff(times)
-    return {state: float(counts[state][:-1] @ lasted) * watt for state, watt in watts.items()}
+    joules = {state: float(n[:-1] @ lasted) * power.watts[state] for state, n in counts.items()}
+    ran = schedule.executions
+    joules["busy"] += float(_above_busy(schedule, power) @ (ran.end - ran.start))
+    return joules
 
 
 def job_energy(schedule: ScheduleData, power: PowerModel | None = None) -> Column:
@@ -109,5 +126,6 @@ def job_energy(schedule: ScheduleData, power: PowerModel | None = None) -> Colum
         raise InputError("the schedule has no power model; give one: power=PowerModel(...)")
     ran = schedule.executions
     total = np.zeros(len(schedule))
-    np.add.at(total, ran.job, power.busy * ran.processors * (ran.end - ran.start))
+    watts = power.job_power(schedule.workload, ran.job, ran.processors)
+    np.add.at(total, ran.job, watts * (ran.end - ran.start))
     return total

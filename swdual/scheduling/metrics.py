@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.registry import NamedValues
-from swdual.scheduling.energy import energy_by_state
+from swdual.scheduling.energy import JOULES_PER_KWH, energy_by_state, processor_states
 from swdual.scheduling.job import seconds
+from swdual.scheduling.signals import Signal, exceeds
 from swdual.scheduling.workload.threads import Threads
 from swdual.scheduling.workload.trace import MISSING, is_known
 
@@ -221,8 +222,8 @@ def killed_jobs(schedule: ScheduleData) -> float:
 def energy(schedule: ScheduleData) -> float:
     """Joules of all processors from the first submission to the last end.
 
-    This and the next three need a power model, and are NaN without: see
-    `swdual.scheduling.energy`.
+    This and the following ones need a power model, and those of `SIGNAL_METRICS` a signal; they
+    are NaN without: see `swdual.scheduling.energy`.
     """
     return math.nan if schedule.power is None else sum(energy_by_state(schedule).values())
 
@@ -246,6 +247,70 @@ def boots(schedule: ScheduleData) -> float:
         return math.nan
     off = schedule.off_periods
     return 0.0 if off is None else float(np.count_nonzero(np.isfinite(off.until)))
+
+
+def gpu_utilisation(schedule: ScheduleData) -> float:
+    """Part of all GPU time that jobs held: sum of g asked for (end - start) / (total time G).
+
+    NaN without nodes that have GPUs.
+    """
+    nodes = schedule.platform.node_table
+    gpus = 0 if nodes is None else int(nodes.capacity[:, 2].sum())
+    if not gpus or "gpus" not in schedule.workload.extra:
+        return math.nan
+    ran = schedule.executions
+    asked = np.maximum(schedule.workload.extra["gpus"], 0)[ran.job]
+    return _ratio(float(asked @ (ran.end - ran.start)), makespan(schedule) * gpus)
+
+
+def stopped_jobs(schedule: ScheduleData) -> float:
+    """Number of jobs that an outage stopped. NaN without outages, as is the next one."""
+    if not schedule.outages:
+        return math.nan
+    return float(len(np.unique(schedule.interrupted.job)))
+
+
+def lost_work(schedule: ScheduleData) -> float:
+    """Part of the processor time that jobs held whose work was lost as an outage stopped them."""
+    if not schedule.outages:
+        return math.nan
+    ran = schedule.executions
+    area = ran.processors * (ran.end - ran.start)
+    return _ratio(_sum(area * ~ran.kept), _sum(area))
+
+
+def max_power(schedule: ScheduleData) -> float:
+    """Largest watts of all processors."""
+    return math.nan if schedule.power is None else _max(processor_states(schedule).power[:-1])
+
+
+def energy_cost(schedule: ScheduleData) -> float:
+    """Cost of the energy: integral of power x price, in the currency of the price."""
+    return _weigh_energy(schedule, schedule.signals.price)
+
+
+def carbon(schedule: ScheduleData) -> float:
+    """Kilograms of CO2 of the energy: integral of power x carbon."""
+    return _weigh_energy(schedule, schedule.signals.carbon) / 1000
+
+
+def _weigh_energy(schedule: ScheduleData, signal: Signal | None) -> float:
+    """Return the integral of power x a signal whose values are of a kWh."""
+    if schedule.power is None or signal is None:
+        return math.nan
+    times, _, watts = processor_states(schedule)
+    return float(watts[:-1] @ signal.integral(times[:-1], times[1:])) / JOULES_PER_KWH
+
+
+def time_over_cap(schedule: ScheduleData) -> float:
+    """Seconds in which the power of all processors is above the cap."""
+    cap = schedule.signals.cap
+    if schedule.power is None or cap is None:
+        return math.nan
+    moments, _, watts = processor_states(schedule)
+    times = np.union1d(moments, cap.changes(moments[0], moments[-1]))
+    held = watts[np.searchsorted(moments, times[:-1], side="right") - 1]
+    return float(np.diff(times) @ exceeds(held, cap.at(times[:-1])))
 
 
 class Usage(NamedTuple):
@@ -304,8 +369,8 @@ class Metric:
     formula
         What it is.
     unit
-        "s" for seconds, "J" for joules, "W" for watts, "" for a bare number, "%" for a part of 1
-        that is shown as per cent.
+        "s" for seconds, "J" for joules, "W" for watts, "kg", "" for a bare number, "%" for a part
+        of 1 that is shown as per cent.
     compute
         Returns it; NaN where there are no jobs to take a mean of.
     best
@@ -423,10 +488,17 @@ def metrics(bound: float = SLOWDOWN_BOUND) -> dict[str, Metric]:
         (success_rate, "%", "max"),
         (backfilled_jobs, "", None),
         (killed_jobs, "", "min"),
+        (gpu_utilisation, "%", "max"),
+        (stopped_jobs, "", "min"),
+        (lost_work, "%", "min"),
         (energy, "J", "min"),
         (mean_power, "W", "min"),
         (busy_energy_share, "%", "max"),
         (boots, "", None),
+        (max_power, "W", "min"),
+        (energy_cost, "", "min"),
+        (carbon, "kg", "min"),
+        (time_over_cap, "s", "min"),
     )
     for function, unit, best in rest:
         formula = (function.__doc__ or "").splitlines()[0].rstrip(".")
@@ -453,7 +525,16 @@ def _user_metrics(bound: float) -> dict[str, Metric]:
 USER_METRICS = tuple(_user_metrics(SLOWDOWN_BOUND))
 """Names of the metrics that compare users: NaN where no user is known."""
 
-ENERGY_METRICS = ("energy", "mean_power", "busy_energy_share", "boots")
+SIGNAL_METRICS = {"price": "energy_cost", "carbon": "carbon", "cap": "time_over_cap"}
+"""The metric that needs a signal, by the signal's name."""
+
+NODE_METRICS = ("gpu_utilisation", "stopped_jobs", "lost_work")
+"""Names of the metrics of nodes: NaN where there are no GPUs, or no outages."""
+
+ENERGY_METRICS = (
+    *("energy", "mean_power", "busy_energy_share", "boots", "max_power"),
+    *SIGNAL_METRICS.values(),
+)
 """Names of the metrics of energy: NaN without a power model."""
 
 METRICS: Mapping[str, Metric] = NamedValues("metric", metrics())

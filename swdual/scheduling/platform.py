@@ -7,7 +7,8 @@ import operator
 import os
 from bisect import bisect_left
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,6 +19,7 @@ from swdual.errors import InputError
 from swdual.io.input import read_small, read_toml
 from swdual.registry import unknown
 from swdual.runtime.keywords import plain_number
+from swdual.scheduling.nodes import NodeGroup, NodeTable
 from swdual.text.messages import sanitize
 
 PLATFORMS: Mapping[str, tuple[int, ...]] = {
@@ -40,7 +42,7 @@ is the 1024 of table 5.2, where table 3.1 has 4096.
 MAX_PLATFORM_PROCESSORS = 4_000_000
 """Processors that a platform may have; what is known of free ones takes memory by their number."""
 
-KEYS = ("name", "processors", "block_sizes", "cluster_size")
+KEYS = ("name", "processors", "block_sizes", "cluster_size", "nodes")
 
 Counts = TypeVar("Counts", int, NDArray[np.int64])
 
@@ -66,6 +68,8 @@ class Platform:
     name
         What the platform is called; by default how many processors it has. What cannot be shown of
         it becomes "?".
+    nodes
+        Its nodes in groups, if jobs are to be placed on nodes with memory and GPUs: see `of_nodes`.
 
     Raises
     ------
@@ -82,6 +86,7 @@ class Platform:
     block_sizes: tuple[int, ...] = ()
     cluster_size: int = 0
     name: str = ""
+    nodes: tuple[NodeGroup, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         try:
@@ -112,6 +117,11 @@ class Platform:
                 raise InputError(
                     f"blocks of {size} processors do not consist of whole blocks of {below}"
                 )
+        if self.nodes and _count_processors(self.nodes) != self.processors:
+            raise InputError(
+                f"the nodes have {_count_processors(self.nodes):,} processors, not "
+                f"{self.processors:,}; leave out the number of processors"
+            )
         object.__setattr__(self, "processors", operator.index(self.processors))
         object.__setattr__(self, "block_sizes", sizes)
         object.__setattr__(self, "cluster_size", operator.index(self.cluster_size) or sizes[0])
@@ -121,6 +131,36 @@ class Platform:
             raise InputError(
                 f"a cluster has 1 to {self.processors} processors here, not {self.cluster_size}"
             )
+
+    @classmethod
+    def of_nodes(cls, groups: Sequence[NodeGroup], name: str = "") -> Platform:
+        """Return a platform of nodes with processors, memory and GPUs.
+
+        Parameters
+        ----------
+        groups
+            Its nodes.
+        name
+            What it is called.
+
+        Raises
+        ------
+        InputError
+            If there are no nodes, or too many processors.
+
+        Examples
+        --------
+        >>> Platform.of_nodes([NodeGroup(10, 64), NodeGroup(2, 32, gpus=4)]).processors
+        704
+        """
+        if not groups:
+            raise InputError("a platform of nodes has one group of them at least")
+        return cls(_count_processors(groups), name=name, nodes=tuple(groups))
+
+    @cached_property
+    def node_table(self) -> NodeTable | None:
+        """The nodes, as columns; None where a platform is just its processors."""
+        return NodeTable(self.nodes) if self.nodes else None
 
     @classmethod
     def named(cls, name: str) -> Platform:
@@ -144,7 +184,9 @@ class Platform:
         """Return the platform that a TOML or JSON file describes.
 
         The file has ``processors`` and perhaps ``block_sizes``, ``cluster_size`` and ``name``,
-        which mean what they mean here. The name is the file's if it has none.
+        which mean what they mean here; or a table ``nodes`` for each group of nodes, with the
+        values of a `NodeGroup`, which tells how many processors there are. The name is the file's
+        if it has none.
 
         Raises
         ------
@@ -155,7 +197,9 @@ class Platform:
         path = Path(path)
         values = {"name": path.stem} | _check_values(_read(path), path)
         try:
-            return cls(**values)
+            groups = tuple(map(_parse_group, values.pop("nodes", ())))
+            processors = values.pop("processors", _count_processors(groups))
+            return cls(processors, **values, nodes=groups)
         except InputError as error:
             raise InputError(error.message, file=path) from error
 
@@ -268,8 +312,14 @@ def _check_values(values: Any, path: Path) -> dict[str, Any]:
     for key in values:
         if key not in KEYS:
             raise InputError(unknown("key", key, KEYS), file=path)
-    if "processors" not in values:
-        raise InputError("does not say how many processors there are", file=path)
+    if not isinstance(values.get("name", ""), str):
+        raise InputError("name must be a text", file=path)
+    if not isinstance(values.get("nodes", []), list):
+        raise InputError("nodes must be a list of groups of nodes, [[nodes]]", file=path)
+    if "processors" not in values and not values.get("nodes"):
+        raise InputError(
+            "does not say how many processors there are; give processors, or [[nodes]]", file=path
+        )
     for key in ("processors", "cluster_size"):
         if key in values and (
             type(values[key]) is not int or not 1 <= values[key] <= MAX_PLATFORM_PROCESSORS
@@ -285,6 +335,22 @@ def _check_values(values: Any, path: Path) -> dict[str, Any]:
             f"block_sizes must be a list of whole numbers from 1 to {MAX_PLATFORM_PROCESSORS:,}",
             file=path,
         )
-    if not isinstance(values.get("name", ""), str):
-        raise InputError("name must be a text", file=path)
     return values | {"block_sizes": tuple(sizes)}
+
+
+def _count_processors(groups: Sequence[NodeGroup]) -> int:
+    return sum(group.count * group.processors for group in groups)
+
+
+def _parse_group(values: Any) -> NodeGroup:
+    """Return the group of nodes that a table of a platform's file describes."""
+    known = [each.name for each in fields(NodeGroup)]
+    if not isinstance(values, dict):
+        raise InputError(f"nodes must be groups with the keys {', '.join(known)}")
+    for key in values:
+        if key not in known:
+            raise InputError(unknown("key of a group of nodes", key, known))
+    for key in ("count", "processors"):
+        if key not in values:
+            raise InputError(f"a group of nodes does not say its {key}")
+    return NodeGroup(**values)

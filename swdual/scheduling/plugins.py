@@ -280,7 +280,10 @@ def _read_traits(policy: type, module: ModuleType | None) -> tuple[dict[str, Opt
         return next((vars(x)[name] for x in sources if x is not None and name in vars(x)), default)
 
     return look_up("OPTIONS", {}), Traits(
-        look_up("MALLEABLE", False), look_up("PLACES", False), look_up("JOBS", "rigid")
+        look_up("MALLEABLE", False),
+        look_up("PLACES", False),
+        look_up("JOBS", "rigid"),
+        look_up("NODES", False),
     )
 
 

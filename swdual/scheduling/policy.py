@@ -25,8 +25,12 @@ from swdual import registry
 from swdual.errors import InputError, SwdualError
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
+from swdual.scheduling.nodes import Placement
+from swdual.scheduling.outages import Outage
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.power import PowerModel
 from swdual.scheduling.processors import Ranges
+from swdual.scheduling.signals import Signals
 from swdual.scheduling.workload.workload import Workload
 from swdual.text.messages import quote
 
@@ -64,11 +68,14 @@ class Traits(NamedTuple):
         ``PLACES``: the policy chooses processors itself and asks no allocator.
     jobs
         ``JOBS``: the kind of jobs that the policy is for, a key of `JOB_KINDS`.
+    nodes
+        ``NODES``: the policy also places jobs on nodes with memory and GPUs: `Start.placement`.
     """
 
     malleable: bool = False
     places: bool = False
     jobs: str = "rigid"
+    nodes: bool = False
 
 
 MAX_VALUE_LENGTH = 100
@@ -181,6 +188,8 @@ class Start(NamedTuple):
         How many processors the allocator is to choose; None: as many as the job needs.
     rate
         Seconds of its run time that it does in a second.
+    placement
+        What it holds of which nodes, on a platform that has nodes: see `NodeProfile`.
     """
 
     job: Job
@@ -188,6 +197,7 @@ class Start(NamedTuple):
     backfilled: bool = False
     width: int | None = None
     rate: float = 1.0
+    placement: Placement | None = None
 
 
 class Resize(NamedTuple):
@@ -268,6 +278,16 @@ class View(Protocol):
         ...
 
     @property
+    def power(self) -> PowerModel | None:
+        """Watts of processors and of jobs, if the user gave them."""
+        ...
+
+    @property
+    def signals(self) -> Signals:
+        """Price and carbon of energy and a cap on power over time, also in the future."""
+        ...
+
+    @property
     def queue(self) -> Mapping[int, Job]:
         """The waiting jobs by index, in the order of submission."""
         ...
@@ -285,6 +305,11 @@ class View(Protocol):
     @property
     def ended(self) -> Sequence[Running]:
         """The jobs that ended at this instant."""
+        ...
+
+    @property
+    def outages(self) -> Sequence[Outage]:
+        """The outages that became known at this instant; reservations all at the first one."""
         ...
 
     @property
@@ -333,10 +358,11 @@ class View(Protocol):
 class Policy(Protocol):
     """A class that decides which job starts when; the contract is at the top of this file.
 
-    ``OPTIONS``, a dict of `Option` by name, ``MALLEABLE``, ``PLACES`` and ``JOBS`` (see `Traits`)
-    stand in the class or beside it in its file; each may be left out. The options are keyword
-    arguments of the class. Where a policy is part of this package, its class is called ``Policy``,
-    and the docstring of its file begins with what it does, in a line, and names the source.
+    ``OPTIONS``, a dict of `Option` by name, ``MALLEABLE``, ``PLACES``, ``JOBS`` and ``NODES`` (see
+    `Traits`) stand in the class or beside it in its file; each may be left out. The options are
+    keyword arguments of the class. Where a policy is part of this package, its class is called
+    ``Policy``, and the docstring of its file begins with what it does, in a line, and names the
+    source.
     """
 
     def __init__(self, platform: Platform, allocator: Allocator, **options: Any) -> None: ...

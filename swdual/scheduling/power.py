@@ -10,8 +10,12 @@ import math
 from dataclasses import dataclass, fields
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from swdual.errors import InputError
 from swdual.registry import unknown
+from swdual.scheduling.workload.workload import POWER, Workload
 from swdual.text.messages import quote
 
 MAX_POWER_VALUE = 1e9
@@ -93,6 +97,31 @@ class PowerModel:
             "shutdown": self.idle if self.shutdown is None else self.shutdown,
             "off": self.off,
         }
+
+    def job_power(
+        self,
+        workload: Workload,
+        index: NDArray[np.int64] | int,
+        processors: NDArray[np.int64] | int,
+    ) -> NDArray[np.float64]:
+        """Return the watts of jobs while they run: measured ones, else those of busy processors.
+
+        Measured watts are those of the whole job on the processors that it requests, the field
+        ``power`` of the trace, where they are above 0. On others they are in proportion.
+
+        Parameters
+        ----------
+        workload, index
+            The jobs, and which of them.
+        processors
+            How many each runs on.
+        """
+        watts = np.asarray(self.busy * np.asarray(processors))
+        if POWER not in workload.extra:
+            return watts
+        share = processors / workload.processors[index]
+        measured = workload.extra[POWER][index] * share
+        return np.where((measured > 0) & (measured < np.inf), measured, watts)
 
     def __str__(self) -> str:
         changed = ((each.name, getattr(self, each.name), each.default) for each in fields(self))

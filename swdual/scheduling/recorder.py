@@ -80,7 +80,7 @@ class ScheduleRecorder:
         running
             The job as it ran.
         keep
-            Its work counts; else all that the job has done is lost.
+            Its work counts.
         stopped
             The job waits again; else it goes on with other processors.
         """
@@ -92,9 +92,11 @@ class ScheduleRecorder:
             self._kept.append(keep)
         elif stopped and not numbers:
             self._start_time[index] = np.nan
-        if not keep:
-            for number in numbers:
-                self._kept[number] = False
+
+    def restart(self, index: int) -> None:
+        """Record that a job begins anew: all its work until now is lost."""
+        for number in self._numbers.get(index, ()):
+            self._kept[number] = False
 
     def end(self, index: int, begin: float, now: float, killed: bool, running: Running) -> None:
         """Record the execution with which a job ended.

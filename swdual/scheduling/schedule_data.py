@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.scheduling.outages import Outages
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.power import PowerModel
 from swdual.scheduling.processors import Ranges
+from swdual.scheduling.signals import Signals
 from swdual.scheduling.switching import OffPeriods
 from swdual.scheduling.workload.workload import Workload
 
@@ -101,6 +103,10 @@ class ScheduleData:
         The power model; None: nothing is known of energy.
     off_periods
         When nodes were switched off; None: never.
+    outages
+        When nodes were down; None: never.
+    signals
+        Price and carbon of energy, and the cap on power, over time.
     """
 
     workload: Workload
@@ -123,6 +129,8 @@ class ScheduleData:
     notes: Mapping[int, list[tuple[float, str]]] = field(default_factory=dict)
     power: PowerModel | None = None
     off_periods: OffPeriods | None = None
+    outages: Outages | None = None
+    signals: Signals = field(default_factory=Signals)
 
     def __len__(self) -> int:
         return len(self.start_time)

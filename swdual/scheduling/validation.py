@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from swdual.scheduling.node_validation import find_wrong_jobs
 from swdual.scheduling.schedule_data import Executions, ScheduleData
 
 SHOWN = 3
@@ -19,9 +20,15 @@ def violations(schedule: ScheduleData) -> list[str]:
     Every job runs once, not before its submission, on as many processors as it needs, none of
     which another job holds; it runs for its run time (longer where a penalty applies) or is killed
     at its requested time; and it starts no later than promised. A forced allocator has given every
-    job what it is there for.
+    job what it is there for. On nodes, no job is short of memory or GPUs, on the wrong partition,
+    or on a node that is down.
     """
-    return [*_check_jobs(schedule), *_check_allocations(schedule), *_check_placement(schedule)]
+    found = [*_check_jobs(schedule), *_check_allocations(schedule), *_check_placement(schedule)]
+    nodes = schedule.platform.node_table
+    if nodes is not None and not found:
+        wrong = find_wrong_jobs(schedule, nodes)
+        found = [_describe(schedule, jobs, what) for what, jobs in wrong if len(jobs)]
+    return found
 
 
 def _check_jobs(schedule: ScheduleData) -> Iterator[str]:

@@ -112,6 +112,7 @@ WRITERS = {
     "jobs-out": Writer("new", "jobs.swf", (*SIMULATE, "--jobs-out", "new")),
     "jobs-parquet": Writer("new.parquet", "jobs.swf", (*SIMULATE, "--jobs-out", "new.parquet")),
     "comparison-out": Writer("new", "jobs.swf", (*SIMULATE, "--comparison-out", "new")),
+    "workload-out": Writer("new.csv", "jobs.swf", (*SIMULATE, "--workload-out", "new.csv")),
     "report": Writer("new.html", "jobs.swf", (*SIMULATE, "--report", "new.html")),
     "usage": Writer("new.svg", "jobs.swf", (*SIMULATE, "--usage", "new.svg")),
     "distribution": Writer("new.svg", "jobs.swf", (*SIMULATE, "--distribution", "new.svg")),

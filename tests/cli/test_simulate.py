@@ -15,7 +15,7 @@ import pytest
 
 from swdual import registry
 from swdual.scheduling import campaign, read_swf, resample
-from swdual.scheduling.metrics import ENERGY_METRICS, METRICS
+from swdual.scheduling.metrics import ENERGY_METRICS, METRICS, NODE_METRICS
 from swdual.scheduling.plugins import find_policy
 from swdual.scheduling.policy import OWN
 
@@ -105,7 +105,7 @@ def test_json_is_one_object_with_every_metric(run, trace):
     """Numbers as numbers; makespan and waiting times worked out by hand."""
     facts = shown(run("simulate", "t.swf", "--json", QUIET))
     assert set(METRICS) <= set(facts)
-    assert {facts[name] for name in ENERGY_METRICS} == {None}
+    assert {facts[name] for name in (*ENERGY_METRICS, *NODE_METRICS)} == {None}
     assert (facts["jobs"], facts["policy"], facts["allocator"]) == (3, "easy", "basic")
     assert facts["platform"]["processors"] == 10
     assert (facts["makespan"], facts["sum_waiting_time"]) == (115, 109)
@@ -184,6 +184,26 @@ def test_idle_nodes_are_switched_off(run, trace, here):
     table = run(*words, "--policy", "easy,fcfs").out.splitlines()
     assert table[2].split()[-1] == "energy"
     assert table[3].split()[-2:] == ["5,200", "J"]
+
+
+def test_signals_price_the_energy_and_jobs_wait_for_them(run, trace, here):
+    """In the table and in JSON, and errors have the name of the file."""
+    trace([(0, 10, 4, 20), (100, 10, 4, 20)])
+    (here / "p.csv").write_text("time,value\n0,36000\n200,18000\n")
+    (here / "c.csv").write_text("time,value\n0,60\n5,80\n")
+    words = ("simulate", "t.swf", "--processors", "4", QUIET, "--signal", "price=p.csv")
+    words = (*words, "--policy", "easy,temporal_shifting")
+    power = ("--power", "busy=20,idle=10", "--signal", "cap=c.csv:repeat=200")
+    easy, late = shown(run(*words, *power, "--json"))["schedules"]
+    assert easy["energy_cost"] == pytest.approx((20 * 80 + 90 * 40) / 100)
+    assert (easy["time_over_cap"], easy["max_power"], easy["carbon"]) == (5, 80, None)
+    assert late["energy_cost"] == pytest.approx(200 * 40 / 100 + (5 * 40 + 20 * 80) / 200)
+    assert (late["time_over_cap"], late["makespan"]) == (0, 225)
+    table = run(*words, *power).out.splitlines()
+    assert table[2].split()[-3:] == ["energy", "cost", "cap"]
+    assert "cost" not in run(*words).out
+    refused = run(*words, "--signal", "carbon=p.csv:repeat=100")
+    assert "p.csv: steps of 200 s cannot repeat after 100 s" in refused.err
 
 
 def test_a_penalty_makes_jobs_longer_and_kills_some(run, trace):
@@ -308,7 +328,7 @@ def test_resampled_workloads_are_those_of_python(run, users_trace, here):
     assert told["part"] == told["part"] | {"resamples": 4, "weeks": 6, "seed": 3}
     for name, expected in (("schedules", average), ("differences", differences)):
         for row, other in zip(told[name], expected.to_dicts(), strict=True):
-            for metric in METRICS.keys() - {*ENERGY_METRICS}:
+            for metric in METRICS.keys() - {*ENERGY_METRICS, *NODE_METRICS}:
                 for key in (metric, f"{metric}_half_width"):
                     assert row[key] == pytest.approx(other[key])
     names = [row["workload"] for row in rows(here / "c.csv")]
@@ -379,7 +399,7 @@ def test_a_comparison_is_written_as_csv(run, refuses, trace, here):
         (row["policy"], row["allocator"]) for row in facts
     ]
     for row, known in zip(table, facts, strict=True):
-        names = METRICS.keys() - {*ENERGY_METRICS}
+        names = METRICS.keys() - {*ENERGY_METRICS, *NODE_METRICS}
         assert {name: float(row[name]) for name in names} == {n: known[n] for n in names}
     assert table[-1]["options"].startswith("reserve_depth=1 by=count order=submission ")
     alone = run(*words, "--comparison-out", "-")
@@ -395,6 +415,32 @@ def test_a_comparison_is_written_as_csv(run, refuses, trace, here):
     refuses(1, ["j.xlsx: the table is written as CSV"], *one, "--jobs-out", "j.xlsx")
     refuses(1, ["standard output holds one"], *one, "--jobs-out", "-", "--comparison-out", "-")
     refuses(1, ["standard output holds the jobs of one schedule"], *words, "--jobs-out", "-")
+
+
+@pytest.mark.parametrize("ending", ["swf", "csv.gz", "parquet", "json"])
+def test_the_simulated_jobs_are_written_and_simulated_again(run, refuses, trace, here, ending):
+    """The same schedule; of several, the jobs are written once."""
+    trace(some(40))
+    words = ("simulate", "t.swf", "--first", "20", "--policy", "fcfs,easy", "--json", QUIET)
+    facts = shown(run(*words, "--workload-out", f"u.{ending}"))["schedules"]
+    refuses(6, [f"u.{ending}: exists"], *words, "--workload-out", f"u.{ending}")
+    again = shown(run("simulate", f"u.{ending}", "--policy", "fcfs,easy", "--json", QUIET))
+    for one, other in zip(facts, again["schedules"], strict=True):
+        measured = ("mean_waiting_time", "makespan", "utilisation")
+        assert [one[x] for x in measured if x in one] == [other[x] for x in measured if x in one]
+    refuses(1, ["u.xlsx: has no ending of a format"], *words, "--workload-out", "u.xlsx")
+
+
+def test_columns_of_a_table_are_told(run, refuses, here):
+    """By pairs with factors, or found by the header; a preset that does not fit is an error."""
+    (here / "t.csv").write_text("when,minutes,processors\n0,1,2\n5,2,1\n")
+    words = ("simulate", "t.csv", "--processors", "2", "--metric", "makespan", QUIET)
+    done = run(*words, "--columns", "submit_time=when,run_time=minutes*60,processors=processors")
+    assert "makespan" in done.out
+    assert "180" in done.out
+    refuses(1, ["t.csv: tells no submit_time"], *words)
+    refuses(1, ["t.csv: has no column"], *words, "--columns", "pm100")
+    refuses(1, ["unknown preset of columns 'pm10'"], *words, "--columns", "pm10")
 
 
 def test_verbose_tells_the_steps(run, trace):
@@ -848,3 +894,63 @@ def test_the_jobs_ahead_are_counted(run, here):
     assert outcome.code == 0, outcome.err
     for words in ("needs 6 processors, 0 are free", "1 job is before it", "2 jobs are before it"):
         assert words in outcome.out + outcome.err
+
+
+# Nodes, and outages of them.
+
+CLUSTER = """
+[[nodes]]
+count = 2
+processors = 5
+partitions = ["1"]
+"""
+
+
+@pytest.fixture
+def cluster(here):
+    """Write the platform cluster.toml: two nodes of five processors."""
+    (here / "cluster.toml").write_text(CLUSTER)
+
+
+def test_jobs_on_nodes_that_fail_wait_again(run, trace, cluster, here):
+    """The first job, on both nodes, is stopped at 6 s; it has kept four of its ten seconds."""
+    (here / "outages.csv").write_text("kind,start,end,nodes\nfailure,6,8,1\n")
+    arguments = ["--platform", "cluster.toml", "--outages", "outages.csv"]
+    assert run("simulate", "t.swf", *arguments, "--jobs-out", "jobs.csv").code == 0
+    assert rows(here / "jobs.csv")[0]["finish_time"] == "18"
+    kept = run("simulate", "t.swf", *arguments, "--checkpoint", "4", "--jobs-out", "kept.csv")
+    assert kept.code == 0
+    assert rows(here / "kept.csv")[0]["finish_time"] == "14"
+
+
+def test_failures_are_drawn_from_the_seed(run, trace, cluster):
+    """The same seed gives the same schedule; without a failure it would be another one."""
+    drawn = ["--platform", "cluster.toml", "--outages", "mean_uptime=40,mean_repair=9", "--json"]
+    one, same, other = (
+        shown(run("simulate", "t.swf", *drawn, "--seed", seed, QUIET)) for seed in "112"
+    )
+    assert one == same != other
+
+
+@pytest.mark.parametrize(
+    ("arguments", "cause"),
+    [
+        (["--checkpoint", "60"], "--checkpoint is for jobs that --outages stop"),
+        (
+            ["--platform", "cluster.toml", "--outages", "x.csv", "--resample", "2", "--weeks", "1"],
+            "omit --resample",
+        ),
+    ],
+)
+def test_outages_belong_to_one_trace(run, trace, cluster, arguments, cause):
+    """Otherwise the command is used wrongly."""
+    outcome = run("simulate", "t.swf", *arguments)
+    assert outcome.code == 1
+    assert cause in outcome.err
+
+
+def test_outages_need_nodes(run, trace):
+    """A platform of processors has none."""
+    outcome = run("simulate", "t.swf", "--outages", "outages.csv")
+    assert outcome.code == 1
+    assert "give a --platform that has nodes" in outcome.err

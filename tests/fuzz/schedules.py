@@ -23,10 +23,10 @@ from support.scheduling_oracles import BY_COUNT, BY_PROCESSORS, jobs_of, random_
 from swdual import registry
 from swdual.scheduling import allocator as allocators
 from swdual.scheduling import policy as policies
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.plugins import find_policy
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload import cirne, lublin, moldable, sequential, threads
 from swdual.scheduling.workload.workload import Workload
@@ -51,6 +51,7 @@ VALUES = {
     "limits": lambda rng, jobs, m: rng.choice(["20", "5 30", "100 1000 10000"]),
     "malleable share": lambda rng, jobs, m: rng.choice([0.0, 20.0, 100.0]),
     "max_age": lambda rng, jobs, m: rng.choice([1, 100_000]),
+    "max_delay": lambda rng, jobs, m: rng.choice([0.0, 100.0]),
     "maximum": lambda rng, jobs, m: rng.choice([1.0, 1.5, 4.0, np.inf]),
     "minimum": lambda rng, jobs, m: rng.choice([0.0, 0.3, 1.0]),
     "overhead": lambda rng, jobs, m: rng.choice(["random", "0", "0.7"]),

@@ -13,9 +13,9 @@ from support.properties import examples
 from support.scheduling_oracles import BY_COUNT, BY_PROCESSORS, jobs_of, random_workload
 
 from swdual.errors import InputError
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.plugins import find_policy
 from swdual.scheduling.power import PowerModel
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload.moldable import mold
 from swdual.scheduling.workload.resample import resample
 from swdual.scheduling.workload.sequential import sequential

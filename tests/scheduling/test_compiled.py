@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 from support.properties import in_parts, seeds
 from support.scheduling_oracles import random_workload
 
-from swdual.scheduling import Penalty, PowerModel, compiled, engine
+from swdual.scheduling import Penalty, PowerModel, compiled, simulation
 from swdual.scheduling.allocators import basic, contiguous
-from swdual.scheduling.engine import Engine, make_policy, simulate
+from swdual.scheduling.engine import Engine
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.plugins import find_policy
 from swdual.scheduling.policies import easy, fcfs
 from swdual.scheduling.schedule_data import Executions
+from swdual.scheduling.signals import Signals
+from swdual.scheduling.simulation import make_policy, simulate
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload.swf import read_swf
 from swdual.scheduling.workload.workload import Workload
@@ -58,6 +60,8 @@ def contents(columns):
         value = getattr(columns, field.name)
         if isinstance(value, Executions):
             value = contents(value)
+        elif isinstance(value, Signals):
+            value = repr(value)
         elif isinstance(value, np.ndarray):
             value = value.dtype, value.shape, value.tobytes()
         found[field.name] = value
@@ -78,7 +82,7 @@ def only_compiled(monkeypatch):
     def fail(*given, **more):
         raise AssertionError("the general engine was taken")
 
-    monkeypatch.setattr(engine, "Engine", fail)
+    monkeypatch.setattr(simulation, "Engine", fail)
 
 
 @in_parts
@@ -199,14 +203,23 @@ def test_the_general_engine_is_taken_where_it_is_needed(why, monkeypatch):
     def fail(*given):
         raise AssertionError("the compiled engine was taken")
 
-    monkeypatch.setattr(engine, "CompiledEngine", fail)
+    monkeypatch.setattr(simulation, "CompiledEngine", fail)
     jobs = Workload.from_arrays([0, 0, 5], [10, 4, 10], [2, 4, 1], requested_time=[20, 4, 20])
     given = {"policy": "easy", **GENERAL[why]}
     assert not violations(simulate(jobs, 4, **given)) or why == "a penalty"
 
 
+def test_power_and_signals_are_kept():
+    """Where no nodes are switched off, they are for metrics."""
+    power, signals = PowerModel(busy=2, idle=1), Signals()
+    made = simulate(random_workload(1, 20, 8), 8, power=power, signals=signals)
+    assert made.power is power
+    assert made.signals is signals
+    assert made.metrics["energy"] > 0
+
+
 def test_jobs_that_follow_others_need_the_general_engine(monkeypatch):
-    monkeypatch.setattr(engine, "Engine", Engine)
+    monkeypatch.setattr(simulation, "Engine", Engine)
     extra = {"preceding_job": [-1, 1], "think_time": [-1, 5]}
     jobs = Workload.from_arrays([0, 0], [10, 10], 1, extra=extra, follow=True)
     assert simulate(jobs, 4, "fcfs").start_time.tolist() == [0, 15]

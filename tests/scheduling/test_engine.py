@@ -22,11 +22,12 @@ from swdual.scheduling import (
     write_swf,
 )
 from swdual.scheduling.allocators import basic
-from swdual.scheduling.engine import Engine, simulate
+from swdual.scheduling.engine import Engine
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.plugins import find_policy
 from swdual.scheduling.policy import DecisionError, Resize, Start, Stop
 from swdual.scheduling.processors import parse
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload.workload import Workload
 
 WORKLOAD = Workload.from_arrays([0, 0, 5], [10, 4, 10], [2, 4, 1], requested_time=[20, 4, 20])

@@ -283,4 +283,4 @@ def test_every_metric_says_what_it_is():
         assert name.isidentifier()
         assert 10 < len(metric.formula) < 100
         assert "\n" not in metric.formula
-        assert metric.unit in ("s", "%", "", "J", "W")
+        assert metric.unit in ("s", "%", "", "J", "W", "kg")

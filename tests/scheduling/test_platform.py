@@ -14,6 +14,7 @@ from swdual.errors import InputError
 from swdual.scheduling import Workload, simulate
 from swdual.scheduling import processors as sets
 from swdual.scheduling.campaign import run
+from swdual.scheduling.nodes import NodeGroup
 from swdual.scheduling.platform import PLATFORMS, Platform
 
 TREE = Platform(12, (2, 6, 12))
@@ -252,6 +253,67 @@ def test_a_damaged_file_is_refused(write, text, name, line, cause):
     assert caught.value.file == str(path)
     if line is not None:
         assert caught.value.line == line
+
+
+NODES = """
+[[nodes]]
+count = 3
+processors = 8
+memory = "16G"
+partitions = ["batch"]
+
+[[nodes]]
+count = 1
+processors = 16
+memory = 1024
+gpus = 4
+"""
+
+
+def test_nodes_are_read_from_a_file(write):
+    """Groups of nodes tell how many processors there are; columns number the nodes through."""
+    platform = Platform.load(write(NODES))
+    groups = NodeGroup(3, 8, "16G", 0, ("batch",)), NodeGroup(1, 16, 1024, 4)
+    assert platform == Platform.of_nodes(groups, "site") == Platform(40, name="site", nodes=groups)
+    table = platform.node_table
+    assert table.capacity.tolist() == [[8, 16 * 2**20, 0]] * 3 + [[16, 1024, 4]]
+    assert table.first.tolist() == [0, 8, 16, 24, 40]
+    assert {name: x.tolist() for name, x in table.partitions.items()} == {
+        "batch": [True, True, True, False]
+    }
+    path = write(json.dumps(dataclasses.asdict(platform)), "site.json")
+    assert Platform.load(str(path)) == platform
+    assert Platform(40).node_table is None
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (NODES.replace("gpus", "gpu"), "unknown key of a group of nodes 'gpu'; did you mean gpus"),
+        (NODES.replace("count = 1", ""), "a group of nodes does not say its count"),
+        (NODES.replace("16G", "16Q"), "'16Q' is no size of a memory; write 256G"),
+        (NODES.replace("count = 1", "count = 0"), "count of nodes must be 1 or more, not 0"),
+        (NODES.replace("gpus = 4", "gpus = -1"), "gpus of nodes must be 0 or more, not -1"),
+        (NODES.replace("gpus = 4", "gpus = 1.5"), "gpus"),
+        (NODES.replace('["batch"]', '"batch"'), "partitions of nodes are a list of names"),
+        ("processors = 41" + NODES, "the nodes have 40 processors, not 41"),
+        ("nodes = 3", "nodes must be a list of groups of nodes"),
+        ("nodes = [3]", "nodes must be groups with the keys count, processors, memory"),
+        ("nodes = []", "does not say how many processors"),
+    ],
+)
+def test_nodes_that_cannot_be_are_refused(write, text, cause):
+    """With the file and the cause."""
+    path = write(text)
+    with pytest.raises(InputError, match=cause) as caught:
+        Platform.load(path)
+    assert caught.value.file == str(path)
+
+
+def test_a_platform_of_nodes_has_some():
+    """An empty list is refused."""
+    with pytest.raises(InputError, match="one group of them at least"):
+        Platform.of_nodes([])
 
 
 def test_a_missing_file_is_named(tmp_path):

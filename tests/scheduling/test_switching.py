@@ -18,9 +18,9 @@ from swdual.errors import InputError
 from swdual.scheduling import allocator as allocators
 from swdual.scheduling.conformance import PLATFORM, make_workload
 from swdual.scheduling.energy import energy_by_state, job_energy, processor_states
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.plugins import find_policy
 from swdual.scheduling.power import PowerModel
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.validation import violations
 
 pytestmark = pytest.mark.sample("values")

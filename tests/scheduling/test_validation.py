@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from support.scheduling_oracles import random_workload
 
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.validation import violations
 
 

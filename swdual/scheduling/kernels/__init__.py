@@ -6,6 +6,8 @@
     Move reserved jobs to earlier starts: by numbers of processors, or by the processors themselves.
 ``fitting``
     Finds the waiting jobs that fit now.
+``nodes``
+    Places jobs on nodes with processors, memory and GPUs.
 ``insertion``
     Inserts a new job into planned starts where that costs least.
 ``event_loop``, ``waiting_bounds``

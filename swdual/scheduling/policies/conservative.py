@@ -13,10 +13,13 @@ from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import seconds
 from swdual.scheduling.orders import PRIORITY_OPTIONS, Order, find_order, order_option
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.policies._on_nodes import ConservativeOnNodes, refuse_options
 from swdual.scheduling.policies._reserving import make_choose
 from swdual.scheduling.policy import Option, Start, View
 from swdual.scheduling.profile import AvailabilityProfile
 from swdual.scheduling.reservations import Reservation, Reservations
+
+NODES = True
 
 OPTIONS = {
     "by": Option(
@@ -59,12 +62,19 @@ class Policy:
         by_processors = by == "processors" or allocator.FORCED
         self._compression = compression
         self._order = find_order(order, platform.processors, priority)
+        self._on_nodes = None
+        if platform.node_table is not None:
+            refuse_options(OPTIONS, {"by": by})
+            self._on_nodes = ConservativeOnNodes(platform.node_table, self._order, compression)
         self._profile = AvailabilityProfile(platform.processors, by_processors=by_processors)
         self._choose = make_choose(platform, allocator, by_processors)
         self._reservations = Reservations(self._profile)
 
     def decide(self, view: View) -> Iterator[Start]:
         """Yield the jobs whose reserved time has come."""
+        return self._decide(view) if self._on_nodes is None else self._on_nodes.decide(view)
+
+    def _decide(self, view: View) -> Iterator[Start]:
         profile, reservations, now = self._profile, self._reservations, view.now
         profile.advance(now)
         if self._order is not None:

@@ -26,11 +26,14 @@ from swdual.scheduling.orders import (
 from swdual.scheduling.placing import reason_to_wait
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies import conservative
+from swdual.scheduling.policies._on_nodes import ReservingOnNodes, refuse_options
 from swdual.scheduling.policies._reserving import Reserving
 from swdual.scheduling.policies._waiting import MIN_COLUMNS, WaitingColumns
 from swdual.scheduling.policy import CompiledRule, Option, Start, View
 from swdual.scheduling.predictors import REQUEST, Predictions
 from swdual.scheduling.shadow import LatestEnds
+
+NODES = True
 
 SHORTEST, SAME = "shortest", "same"
 
@@ -93,7 +96,9 @@ class Policy:
         )
         by_processors = by == "processors" or allocator.FORCED
         self._in_order = orders == (None, None)
-        self._method: _OneReservation | Reserving | conservative.Policy
+        self._method: _OneReservation | Reserving | conservative.Policy | ReservingOnNodes
+        if platform.node_table is not None:
+            refuse_options(OPTIONS, {"by": by, "predictor": predictor})
         if predictor != REQUEST:
             predictions = Predictions(predictor, correction)
             if by_processors or reserve_depth != "1":
@@ -111,6 +116,9 @@ class Policy:
             self._method = conservative.Policy(
                 platform, allocator, by, "textbook", order, **priority
             )
+        elif platform.node_table is not None:
+            depth = _parse_depth(reserve_depth)
+            self._method = ReservingOnNodes(platform.node_table, queue_order, depth, orders[1])
         elif reserve_depth == "1" and not by_processors:
             self._method = _ByCount(*orders)
         else:

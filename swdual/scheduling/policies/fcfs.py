@@ -12,8 +12,11 @@ from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.orders import PRIORITY_OPTIONS, Order, find_order, order_option
 from swdual.scheduling.placing import reason_to_wait, start_now
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.policies._on_nodes import FcfsOnNodes
 from swdual.scheduling.policy import CompiledRule, Start, View
 from swdual.text.messages import pluralize
+
+NODES = True
 
 OPTIONS = {"order": order_option("The order of the queue."), **PRIORITY_OPTIONS}
 
@@ -28,13 +31,20 @@ class Policy:
         self, platform: Platform, allocator: Allocator, order: str | Order, **priority: int
     ) -> None:
         self._order = find_order(order, platform.processors, priority)
+        self._on_nodes = None
+        if platform.node_table is not None:
+            self._on_nodes = FcfsOnNodes(platform.node_table, self._order)
 
     def compiled_rule(self) -> CompiledRule | None:
-        """Return the compiled rule that decides likewise."""
-        return CompiledRule(backfills=False) if self._order is None else None
+        """Return the compiled rule that decides likewise, or None."""
+        plain = self._order is None and self._on_nodes is None
+        return CompiledRule(backfills=False) if plain else None
 
     def decide(self, view: View) -> Iterator[Start]:
         """Yield the head of the queue while there is room for it."""
+        return self._decide(view) if self._on_nodes is None else self._on_nodes.decide(view)
+
+    def _decide(self, view: View) -> Iterator[Start]:
         queue, ranked = view.queue, None
         if self._order is not None:
             self._order.update(view)

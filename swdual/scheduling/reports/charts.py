@@ -47,6 +47,9 @@ POINTS = 1_000
 NUMBERED = 400
 """Rectangles that have the number of their job in them, at most."""
 
+DOWN = "#cccccc"
+"""The colour of nodes that are down."""
+
 MAX_LINE_WIDTH, MIN_LINE_WIDTH, STRIPE = 4.5, 1.4, 4.0
 """Points: widths of the curves of a distribution, and the stripes of those that coincide."""
 
@@ -72,8 +75,9 @@ def gantt(
     """Draw which job has which processors, and when (needs matplotlib).
 
     A rectangle stands for a range of processors of a job, and has the job's number in it where
-    there is room. Jobs that were submitted one after the other differ in colour. In SVG each
-    rectangle has a tooltip with the job's number, size and times, unless there are too many.
+    there is room. Jobs that were submitted one after the other differ in colour. Nodes that are
+    down are grey. In SVG each rectangle has a tooltip with the job's number, size and times, unless
+    there are too many.
 
     Parameters
     ----------
@@ -102,8 +106,9 @@ def usage(
 ) -> matplotlib.figure.Figure | None:
     """Draw how many processors are busy and how many jobs wait, over time: see `gantt`.
 
-    With a power model, the kilowatts of all processors are below that. Where there are too many
-    steps for a page, the curves show their means over short spans.
+    With a power model, the kilowatts of all processors are below that, and the cap, if there is
+    one, is a line. Where there are too many steps for a page, the curves show their means over
+    short spans.
 
     For the parameters see `gantt`.
     """
@@ -184,6 +189,16 @@ def _gantt(schedule: ScheduleData, *, linked: bool) -> matplotlib.figure.Figure:
             urls=[f"#{number}" for number in range(len(boxes))] if linked and not fine else None,
         )
     )
+    entries = [
+        Entry(PALETTE, "jobs: a colour each, to tell neighbours apart"),
+        Entry(["white"], "idle"),
+    ]
+    if schedule.outages:
+        down = _down_rectangles(schedule)
+        chart.add_collection(
+            PolyCollection(down, facecolors=DOWN, zorder=0.5, rasterized=len(down) > FINE)
+        )
+        entries.append(Entry([DOWN], "down"))
     for x, y, job in _choose_numbered(boxes, jobs, schedule):
         dark = _is_dark(PALETTE[job % len(PALETTE)])
         chart.text(
@@ -202,9 +217,21 @@ def _gantt(schedule: ScheduleData, *, linked: bool) -> matplotlib.figure.Figure:
     chart.yaxis.set_major_formatter("{x:,.15g}")
     chart.set_ylabel("processors")
     chart.set_title(label(schedule), loc="left", fontsize="medium", parse_math=False)
-    several = "jobs: a colour each, to tell neighbours apart"
-    draw_legend(figure, [Entry(PALETTE, several), Entry(["white"], "idle")])
+    draw_legend(figure, entries)
     return figure
+
+
+def _down_rectangles(schedule: ScheduleData) -> list[list[tuple[float, float]]]:
+    """Return the corners of a rectangle for each node of each outage."""
+    nodes, outages = schedule.platform.node_table, schedule.outages
+    if nodes is None or outages is None:
+        return []
+    corners = []
+    for _, start, end, which in outages.outages:
+        for node in which.tolist():
+            low, high = nodes.first[node], nodes.first[node + 1]
+            corners.append([(start, low), (end, low), (end, high), (start, high)])
+    return corners
 
 
 def _choose_numbered(
@@ -253,7 +280,11 @@ def _usage(schedule: ScheduleData) -> matplotlib.figure.Figure:
         moments, _, watts = processor_states(schedule)
         if len(moments) > 1:
             chart.stairs(*coarsen(moments, watts / 1000), fill=True, color=PALETTE[2])
-        chart.set_ylabel("power (kW)")
+        if len(moments) > 1 and schedule.signals.cap is not None:
+            cap, (begin, end) = schedule.signals.cap, moments[[0, -1]].tolist()
+            edges = np.r_[begin, cap.changes(begin, end), end]
+            chart.stairs(*coarsen(edges, cap.at(edges) / 1000), baseline=None, color=LINE)
+        chart.set_ylabel("power (kW)" if schedule.signals.cap is None else "power, cap (kW)")
         chart.set_ylim(bottom=0)
     if len(times) > 1:
         above.stairs(*coarsen(times, busy), fill=True, color=PALETTE[0])

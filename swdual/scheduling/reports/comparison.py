@@ -19,6 +19,7 @@ from swdual.io.file_kind import TABLE
 from swdual.io.output import Utf8, replace_file
 from swdual.runtime.keywords import suggest_names
 from swdual.scheduling import metrics
+from swdual.scheduling.energy import JOULES_PER_KWH
 from swdual.scheduling.frames import data_frame
 from swdual.scheduling.intervals import Estimate, estimate_mean
 from swdual.scheduling.metrics import METRICS, Metric
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
 
 HOUR = 3600
 """Seconds."""
-
-JOULES_PER_KWH = 3.6e6
 
 SHOWN = (
     *("mean_waiting_time", "max_waiting_time", "mean_bounded_slowdown", "makespan"),

@@ -76,7 +76,7 @@ def check_explained(workload: Workload, numbers: Any) -> list[int]:
 def explain_job(schedule: ScheduleData, number: int) -> list[str]:
     """Return lines about the jobs with a number: request, notes with their times, and outcome.
 
-    Notes are there if `swdual.scheduling.engine.simulate` was asked to explain the job, and the
+    Notes are there if `swdual.scheduling.simulation.simulate` was asked to explain the job, and the
     policy has something to say.
 
     Parameters

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from swdual.scheduling.metrics import (
     ENERGY_METRICS,
+    NODE_METRICS,
     STATISTICS,
     USER_METRICS,
     Metric,
@@ -88,9 +89,9 @@ def _line_of(name: str, value: float, unit: str) -> str:
 def _drop_redundant(values: Mapping[str, float]) -> dict[str, float]:
     """Return the metrics without those that equal another one.
 
-    Those of users and of energy are left out where the schedule has no users or no power model.
+    Those of users, energy and nodes are left out where the schedule has nothing of these.
     """
-    optional = {*USER_METRICS, *ENERGY_METRICS}
+    optional = {*USER_METRICS, *ENERGY_METRICS, *NODE_METRICS}
     left = {
         name: value
         for name, value in values.items()

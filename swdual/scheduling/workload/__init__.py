@@ -4,8 +4,9 @@ Stages, in the order in which a file becomes a workload:
 
 ``trace``
     The lines of a file, as they stand there.
-``swf``, ``source``
-    The Standard Workload Format, read and written; a workload, or the path of one.
+``swf``, ``readers``, ``formats``, ``source``
+    The Standard Workload Format, read and written; readers of other formats; a trace of any format;
+    a workload, or the path of one.
 ``repair``, ``cleaning``, ``report``, ``preceding``
     Rules about damaged jobs; applies them; counts what they drop and repair; jobs that follow
     others.

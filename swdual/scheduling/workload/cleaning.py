@@ -129,7 +129,8 @@ def clean(
             name: trace[name][kept].astype(np.float64 if name in MEASURED else np.int64)
             for name in FIELDS
             if name not in USED + WIDTHS
-        },
+        }
+        | {name: column[kept] for name, column in trace.extra.items()},
         name=trace.name,
         source=trace.source,
         lines=None if trace.lines is None else trace.lines[kept],
@@ -137,6 +138,7 @@ def clean(
         report=CleaningReport(len(trace), len(kept), tuple(job_filter.counts)),
         unix_start_time=trace.header_number("UnixStartTime"),
         follow=repairs.preceding == "follow",
+        names=trace.names,
     )
 
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable, Iterator
 
 from swdual.errors import InputError
-from swdual.scheduling.workload.swf import read_swf
+from swdual.scheduling.workload.formats import read_workload
 from swdual.scheduling.workload.workload import Workload
 
 WorkloadSource = Workload | str | os.PathLike[str]
@@ -19,12 +19,12 @@ def as_workload(source: WorkloadSource) -> Workload:
     Raises
     ------
     InputError
-        If it is neither, or `read_swf` says so.
+        If it is neither, or `read_workload` says so.
     """
     if isinstance(source, Workload):
         return source
     if isinstance(source, (str, os.PathLike)):
-        return read_swf(source)
+        return read_workload(source)
     raise InputError(
         f"{type(source).__name__} is no workload; give a Workload, such as Workload.from_arrays "
         "makes it, or the path of a trace"

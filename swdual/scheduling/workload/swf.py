@@ -15,6 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,11 +34,12 @@ from swdual.scheduling.workload.trace import (
     MAX_VALUE,
     MEASURED,
     MISSING,
+    NAMED,
     Trace,
     parse_label,
 )
 from swdual.scheduling.workload.workload import Workload, check_numbers
-from swdual.text.messages import quote
+from swdual.text.messages import quote, sanitize
 
 logger = logging.getLogger("swdual")
 
@@ -126,7 +128,8 @@ def read_trace(path: str | os.PathLike[str]) -> Trace:
     _compare_header(header, name)
     called = Path(split_compression(name)[0]).name.removesuffix(".swf")
     comments = tuple(header.values())
-    return Trace(np.concatenate(values), comments, called, name, np.concatenate(lines))
+    names = find_names(comments)
+    return Trace(np.concatenate(values), comments, called, name, np.concatenate(lines), names=names)
 
 
 @suggest_names
@@ -151,12 +154,12 @@ def write_swf(jobs: Trace | Workload, path: str | os.PathLike[str], *, force: bo
         If a submit time is negative, a value is none that `read_swf` would read, or the file cannot
         be written.
     """
-    trace = jobs if isinstance(jobs, Trace) else _to_trace(jobs)
-    for row, why in _find_wrong(trace.values):
+    trace = jobs if isinstance(jobs, Trace) else to_trace(jobs)
+    for row, why in find_wrong(trace.values):
         raise InputError(f"job {trace['number'][row]:.15g} cannot be written: {why}")
     inputs = [] if jobs.source is None else [jobs.source]
     with replace_file(path, SWF, force=force, inputs=inputs, compress=True) as stream:
-        for piece in _format_trace(trace):
+        for piece in format_trace(trace):
             stream.write(piece)
 
 
@@ -192,6 +195,44 @@ def _compare_header(header: Mapping[int, str], name: str) -> None:
             elif number and taken and number != taken[0]:
                 text = "%s:%d: %s is %d, but %d in line %d, which is taken; correct the header"
                 logger.warning(text, name, line, label, number, *taken)
+
+
+def find_names(header: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return the names that comments such as ``; Queue: 1 day`` tell, by field.
+
+    Parameters
+    ----------
+    header
+        The comments.
+    """
+    found: dict[str, dict[int, str]] = {}
+    fields = {label.lower(): name for name, label in NAMED.items()}
+    for comment in header:
+        told = re.match(r"[;\s]*(\w+)\s*:\s*(\d{1,6})[:\s]\s*(\S.*)", comment)
+        if told and told[1].lower() in fields and int(told[2]):
+            found.setdefault(fields[told[1].lower()], {})[int(told[2])] = told[3].strip()
+    return {
+        field: tuple(names.get(number, "") for number in range(1, max(names) + 1))
+        for field, names in found.items()
+    }
+
+
+def _format_names(names: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Return the comments that tell names; too many of them would be no header."""
+    lines = []
+    for field, told in names.items():
+        comments = [
+            f"; {NAMED[field]}: {number} {sanitize(name)}"
+            for number, name in enumerate(told, 1)
+            if name.strip() and field in NAMED
+        ]
+        if sum(map(len, comments)) < MAX_LINE_BYTES // (2 * len(NAMED)):
+            lines += comments
+        else:
+            logger.warning(
+                "the names of %d %ss are too many for a header: left out", len(told), field
+            )
+    return lines
 
 
 def _parse(texts: list[bytes], numbers: list[int], name: str) -> NDArray[np.float64]:
@@ -239,31 +280,39 @@ def _guess_format(text: bytes) -> str:
         what = "a table of Slurm's sacct"
     else:
         return "is this the Standard Workload Format?"
-    return (
-        f"this looks like {what}: make a trace of it with Workload.from_arrays and write_swf of "
-        'swdual.scheduling, as "Traces of other programs" in docs/simulators.md shows'
-    )
+    return f"this looks like {what}: read_workload of swdual.scheduling reads it"
 
 
 def _check_fields(
     values: NDArray[np.float64], numbers: list[int], name: str
 ) -> NDArray[np.float64]:
     """Return the fields of job lines, after checks of each value."""
-    for row, why in _find_wrong(values):
+    for row, why in find_wrong(values):
         raise InputError(why, file=name, line=numbers[row])
     return values
 
 
-def _find_wrong(values: NDArray[np.float64]) -> Iterator[tuple[int, str]]:
-    """Yield the row of the first value that no field may have, and what is wrong with it."""
-    integers = [i for i, field in enumerate(FIELDS) if field not in MEASURED]
-    wrong = ~(np.abs(values) <= MAX_VALUE)  # also not-a-number
-    wrong[:, integers] |= values[:, integers] != np.floor(values[:, integers])
-    times = [FIELDS.index(field) for field in TIMES]
-    wrong[:, times] |= (values[:, times] < 0) & (values[:, times] != MISSING)
-    if wrong.any():
-        row, field_index = divmod(int(wrong.argmax()), len(FIELDS))
-        yield row, _explain_value(field_index, float(values[row, field_index]))
+def find_wrong(values: NDArray[np.float64]) -> Iterator[tuple[int, str]]:
+    """Yield the row of the first value that no field may have, and what is wrong with it.
+
+    Parameters
+    ----------
+    values
+        (jobs, 18) as in `Trace`.
+    """
+    first: list[tuple[int, int]] = []
+    for place, field in enumerate(FIELDS):
+        column = values[:, place]
+        wrong = ~(np.abs(column) <= MAX_VALUE)  # also not-a-number
+        if field not in MEASURED:
+            wrong |= column != np.floor(column)
+        if field in TIMES:
+            wrong |= (column < 0) & (column != MISSING)
+        if wrong.any():
+            first.append((int(wrong.argmax()), place))
+    if first:
+        row, place = min(first)
+        yield row, _explain_value(place, float(values[row, place]))
 
 
 def _explain_value(field_index: int, value: float) -> str:
@@ -281,7 +330,7 @@ def _explain_value(field_index: int, value: float) -> str:
     return f"field {field_index + 1} ({field}) is {text}; {remedy}"
 
 
-def _to_trace(workload: Workload) -> Trace:
+def to_trace(workload: Workload) -> Trace:
     """Return the trace that a workload would have left, with a header of its own."""
     early = np.flatnonzero(workload.submit_time < 0)
     if len(early):
@@ -312,20 +361,33 @@ def _to_trace(workload: Workload) -> Trace:
     ]
     if workload.machine_processors is not None:
         header.insert(-1, f"; MaxProcs: {workload.machine_processors}")
-    return Trace(values, tuple(header), workload.name)
+    start = workload.unix_start_time
+    if start is not None and start >= 1 and start == int(start):
+        header.insert(-1, f"; UnixStartTime: {int(start)}")
+    header += _format_names(workload.names)
+    extra = {name: column for name, column in workload.extra.items() if name not in FIELDS}
+    return Trace(values, tuple(header), workload.name, extra=extra, names=workload.names)
 
 
-def _format_trace(trace: Trace) -> Iterator[bytes]:
-    """Yield the text of a trace in pieces."""
+def format_trace(trace: Trace) -> Iterator[bytes]:
+    """Yield the text of a trace in SWF, in pieces."""
     yield "".join(f"{comment}\n" for comment in trace.header).encode(errors="surrogateescape")
     for first in range(0, len(trace), WRITTEN_JOBS):
         columns = trace.values[first : first + WRITTEN_JOBS].T
-        rows = zip(*map(_texts, columns), strict=True)
+        rows = zip(*map(write_numbers, columns), strict=True)
         yield "".join(f"{' '.join(row)}\n" for row in rows).encode()
 
 
-def _texts(column: NDArray[np.float64]) -> list[str]:
-    """Return the shortest texts that are read as the same numbers."""
+def write_numbers(column: NDArray[Any]) -> list[str]:
+    """Return the shortest texts that are read as the same numbers; texts stay as they are.
+
+    Parameters
+    ----------
+    column
+        (jobs,) the numbers.
+    """
+    if column.dtype.kind not in "iuf":
+        return list(map(str, column.tolist()))
     if (column == np.floor(column)).all():
         return list(map(str, column.astype(np.int64).tolist()))
     return list(map(repr, column.tolist()))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -26,6 +28,16 @@ MEASURED = frozenset(
 
 MISSING = -1
 """What stands in a field that is not known."""
+
+EXTRA = {"nodes": -1, "gpus": -1, "exclusive": -1, "power": math.nan}
+"""Columns that other formats have, and what stands for unknown: nodes requested, GPUs of the whole
+job, 1 for a job that takes whole nodes, mean watts of the whole job."""
+
+NAMED = {
+    **{"user": "User", "group": "Group", "executable": "Executable"},
+    **{"queue": "Queue", "partition": "Partition"},
+}
+"""The fields whose numbers stand for names, and the labels of headers that tell them."""
 
 HEADER_NUMBERS = ("MaxProcs", "MaxNodes", "UnixStartTime")
 """The labels of the header whose numbers are used."""
@@ -77,6 +89,11 @@ class Trace:
         The file it comes from.
     lines
         (jobs,) the line of each job in the file, from 1.
+    extra
+        (jobs,) further columns by name: those of `EXTRA`, and others that a file has.
+    names
+        What numbers of users, queues and the like stand for: ``names[field][k - 1]`` is the name of
+        number k.
     """
 
     values: NDArray[np.float64]
@@ -84,12 +101,14 @@ class Trace:
     name: str = "trace"
     source: str | None = None
     lines: NDArray[np.int64] | None = None
+    extra: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.values)
 
-    def __getitem__(self, field: str) -> NDArray[np.float64]:
-        return self.values[:, FIELDS.index(field)]
+    def __getitem__(self, name: str) -> NDArray[np.float64]:
+        return self.values[:, FIELDS.index(name)]
 
     def __repr__(self) -> str:
         return f"<Trace {self.name}: {len(self):,} jobs>"

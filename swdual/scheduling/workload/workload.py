@@ -42,7 +42,10 @@ COLUMNS = {
 }
 """The columns of a workload, and their dtypes."""
 
-NUMBERS = frozenset({*COLUMNS, *MEASURED, PRECEDING})
+POWER = "power"
+"""The field of `Workload.extra` with the mean watts of a job while it ran; NaN: not known."""
+
+NUMBERS = frozenset({*COLUMNS, *MEASURED, PRECEDING, POWER})
 """The columns that hold numbers. Others may also hold texts, such as names of users."""
 
 
@@ -202,6 +205,9 @@ class Workload:
         Whether a job is submitted only when its preceding job has ended and its think time has
         passed: the fields ``preceding_job`` and ``think_time`` of ``extra``. A think time below 0
         or NaN is not known and counts as 0.
+    names
+        What numbers of users, queues and the like stand for: ``names[field][k - 1]`` is the name of
+        number k in the column of this name.
 
     Raises
     ------
@@ -223,6 +229,7 @@ class Workload:
     speedup: Speedup | None = None
     unix_start_time: float | None = None
     follow: bool = False
+    names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str):

@@ -10,8 +10,8 @@ from dataclasses import replace
 import numpy as np
 from fuzz.target import explained, folder, pick, stored
 
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.platform import MAX_PLATFORM_PROCESSORS, Platform
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload import repair
 from swdual.scheduling.workload.cleaning import clean
 from swdual.scheduling.workload.swf import read_trace, write_swf

@@ -15,8 +15,8 @@ from support.scheduling_oracles import jobs_of, random_workload
 from swdual import registry
 from swdual.scheduling import processors as sets
 from swdual.scheduling.allocator import PACKAGE
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.validation import violations
 
 pytestmark = pytest.mark.sample("values")

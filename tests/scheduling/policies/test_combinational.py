@@ -10,8 +10,8 @@ from support.random_jobs import jobs_at_random, workload_of
 
 from swdual import registry
 from swdual.scheduling import allocator
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.validation import violations
 
 PLATFORM = Platform(12, (2, 6, 12))

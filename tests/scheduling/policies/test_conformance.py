@@ -17,11 +17,11 @@ from swdual.errors import InputError
 from swdual.scheduling import allocator as allocators
 from swdual.scheduling import policy as policies
 from swdual.scheduling.conformance import check_policy, make_workload
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.plugins import find_policy
 from swdual.scheduling.policy import Traits
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload.swf import read_swf
 

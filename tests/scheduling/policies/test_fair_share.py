@@ -12,10 +12,10 @@ from support.random_jobs import jobs_at_random, workload_of
 
 from swdual.errors import InputError
 from swdual.scheduling.conformance import make_workload
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.metrics import METRICS
 from swdual.scheduling.reports import jobs_table
 from swdual.scheduling.reports.page import write_report
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.validation import violations
 
 pytestmark = pytest.mark.sample("values")

@@ -11,9 +11,9 @@ from support.scheduling_oracles import random_workload
 from swdual import registry
 from swdual.errors import InputError
 from swdual.scheduling import allocator as allocators
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload.workload import Workload
 
 pytestmark = pytest.mark.sample("values")

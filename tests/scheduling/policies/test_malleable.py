@@ -12,8 +12,8 @@ from support.properties import seeds
 
 from swdual.errors import InputError
 from swdual.scheduling import metrics
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload.swf import read_swf
 from swdual.scheduling.workload.workload import Workload
 

@@ -11,8 +11,8 @@ from support.properties import seeds
 from support.random_jobs import jobs_at_random, workload_of
 
 from swdual.errors import InputError
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.policies._sizes import draw_sizes
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload import moldable
 from swdual.scheduling.workload.workload import Workload

@@ -13,9 +13,9 @@ from oracles import moldable as oracle
 from support.properties import examples, seeds
 
 from swdual.errors import InputError
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.policies._moldable import JobSizes, Shares, list_useful_sizes
 from swdual.scheduling.policies.hrf import allocate
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload.downey import Downey
 from swdual.scheduling.workload.moldable import Alternatives, generate, offer

@@ -10,7 +10,7 @@ from oracles import scheduling as oracle
 from support.properties import in_parts, seeds
 from support.scheduling_oracles import BY_COUNT, BY_PROCESSORS, jobs_of, random_workload
 
-from swdual.scheduling.engine import simulate
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload.swf import read_swf
 

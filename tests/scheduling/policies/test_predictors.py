@@ -9,9 +9,9 @@ from support.properties import in_parts, seeds
 from support.random_jobs import jobs_at_random, workload_of
 
 from swdual.errors import InputError
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.orders import ORDERS
 from swdual.scheduling.predictors import OPTIONS
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.validation import violations
 
 pytestmark = pytest.mark.sample("values")

@@ -10,8 +10,8 @@ from support.random_jobs import jobs_at_random, workload_of
 
 from swdual.errors import InputError
 from swdual.scheduling.campaign import NameClash, combine
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.orders import ORDERS
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.validation import violations
 
 pytestmark = pytest.mark.sample("values")

@@ -11,7 +11,7 @@ from oracles import redirection as oracle
 from support.properties import seeds
 
 from swdual.errors import InputError
-from swdual.scheduling.engine import simulate
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload.workload import Workload
 
 pytestmark = pytest.mark.sample("values")

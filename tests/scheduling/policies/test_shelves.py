@@ -12,9 +12,9 @@ from support.properties import examples
 
 from swdual.errors import InputError
 from swdual.scheduling import processors as sets
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policies.shelves import plan
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload.workload import Workload
 
 ROUNDED = 1 + 1e-12

@@ -11,8 +11,8 @@ from support.random_jobs import jobs_at_random, workload_of
 from swdual import registry
 from swdual.errors import InputError
 from swdual.scheduling import allocator
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.platform import Platform
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload.swf import read_swf
 

@@ -8,8 +8,8 @@ from oracles import threads as oracle
 from support.properties import seeds
 
 from swdual.errors import InputError
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.policies.thread_matrix import window
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload.threads import split
 from swdual.scheduling.workload.workload import Workload
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from swdual.errors import InputError
-from swdual.scheduling.engine import simulate
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.validation import violations
 from swdual.scheduling.workload import cirne
 from swdual.scheduling.workload.downey import largest_useful, speedup

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from swdual.errors import InputError, OutputError
 from swdual.io import stream
-from swdual.scheduling.engine import simulate
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload import swf
 from swdual.scheduling.workload.swf import read_swf, read_trace, write_swf
 from swdual.scheduling.workload.trace import FIELDS, MAX_VALUE, MEASURED, Trace
@@ -180,9 +180,9 @@ def test_odd_words_are_refused_where_they_stand(changes):
         (GOOD.removesuffix(" -1"), "18 numbers, found 17"),
         (f"{GOOD} 3", "18 numbers, found 19"),
         ("PK\x03\x04", "18 numbers, found 1; is this the Standard Workload Format"),
-        ("JobID|Submit|Start|End", "looks like a table of Slurm's sacct: make a trace of it with"),
-        ("JobID JobName Partition", "looks like a table of Slurm's sacct: make a trace of it with"),
-        ('{"nb_res": 4,', "looks like JSON, such as a workload of Batsim: make a trace of it with"),
+        ("JobID|Submit|Start|End", "looks like a table of Slurm's sacct: read_workload of swdual"),
+        ("JobID JobName Partition", "looks like a table of Slurm's sacct: read_workload of swdual"),
+        ('{"nb_res": 4,', "looks like JSON, such as a workload of Batsim: read_workload"),
         (GOOD.replace("60", "sixty"), r"field 4 \(run_time\) is 'sixty'; write a number"),
         (GOOD.replace("60", "nan"), r"field 4 \(run_time\) is 'nan'"),
         (GOOD.replace("60", "1e300"), r"field 4 \(run_time\) is 1e\+300; write a number up to"),

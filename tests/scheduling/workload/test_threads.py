@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from swdual.errors import InputError
-from swdual.scheduling.engine import simulate
 from swdual.scheduling.metrics import turnaround_of_threads
+from swdual.scheduling.simulation import simulate
 from swdual.scheduling.workload import lublin
 from swdual.scheduling.workload.threads import Threads, joined, split
 from swdual.scheduling.workload.workload import COLUMNS, Workload

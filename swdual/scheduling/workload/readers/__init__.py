@@ -1,0 +1,11 @@
+"""Readers of traces, one module for each format.
+
+``contract``
+    What a format is asked for.
+``swf``, ``sacct``, ``batsim``, ``elastisim``, ``table``
+    The formats.
+``presets``
+    The columns of published tables.
+``texts``, ``columns``
+    Tables of text, read in pieces; a trace of columns in seconds, KB and names.
+"""

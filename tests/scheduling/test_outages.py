@@ -1,0 +1,110 @@
+"""Outages: files of them, and failures that are drawn."""
+
+import numpy as np
+import pytest
+
+from swdual.errors import InputError
+from swdual.scheduling import Outage, Outages
+from swdual.scheduling.outages import parse
+
+
+def _write(path, *rows, header="kind,start,end,nodes"):
+    path.write_text("\n".join([header, *rows, ""]))
+    return path
+
+
+def test_a_file_is_read(tmp_path):
+    path = _write(
+        tmp_path / "outages.csv",
+        "3 5-6,10.5,drain,20",
+        "",
+        "0,1,failure,2",
+        header="nodes, start, kind, end",
+    )
+    outages = Outages.load(path, checkpoint=60)
+    assert outages.checkpoint == 60
+    found = [(x.kind, x.start, x.end, x.nodes.tolist()) for x in outages.outages]
+    assert found == [("failure", 1, 2, [0]), ("drain", 10.5, 20, [3, 5, 6])]
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ("drain,1,2", "has 3 fields, not 4"),
+        ("drian,1,2,0", "unknown kind of outage 'drian'"),
+        ("drain,one,2,0", "start is 'one'; write seconds"),
+        ("drain,1,nan,0", "lasts from its start to a later end, not from 1 to nan"),
+        ("drain,1,inf,0", "not from 1 to inf"),
+        ("drain,2,2,0", "not from 2 to 2"),
+        ("drain,1,2,", "one at least"),
+        ("drain,1,2,x", "'x' is no range"),
+        ("drain,1,2,3-2", "not ascending"),
+    ],
+)
+def test_a_wrong_row_is_named(tmp_path, row, reason):
+    path = _write(tmp_path / "outages.csv", "failure,1,2,0", row)
+    with pytest.raises(InputError, match=reason) as raised:
+        Outages.load(path)
+    assert (str(raised.value.file), raised.value.line) == (str(path), 3)
+
+
+@pytest.mark.parametrize("header", ["kind,start,end", "kind,start,end,node", ""])
+def test_the_first_line_names_the_columns(tmp_path, header):
+    path = _write(tmp_path / "outages.csv", "drain,1,2,0", header=header)
+    with pytest.raises(InputError, match="must name the columns kind, start, end, nodes") as raised:
+        Outages.load(path)
+    assert raised.value.line == 1
+
+
+def test_a_file_of_bytes_is_refused(tmp_path):
+    (tmp_path / "outages.csv").write_bytes(b"kind\xff")
+    with pytest.raises(InputError, match="is not text in UTF-8"):
+        Outages.load(tmp_path / "outages.csv")
+
+
+def test_failures_are_drawn_for_exponential_times():
+    outages = Outages.draw(50, 100, 100_100, mean_uptime=900, mean_repair=100, seed=3)
+    by_node = [[x for x in outages.outages if x.nodes.tolist() == [node]] for node in range(50)]
+    up, repair = [], []
+    for failures in by_node:
+        ends = [100, *(x.end for x in failures)]
+        up += [x.start - end for x, end in zip(failures, ends, strict=False)]
+        repair += [x.end - x.start for x in failures]
+    assert min(up) > 0
+    assert all(100 < x.start < 100_100 and x.kind == "failure" for x in outages.outages)
+    # 5,000 failures are expected; the means have deviations of 1.4 %.
+    assert len(outages) == pytest.approx(5000, rel=0.05)
+    assert np.mean(up) == pytest.approx(900, rel=0.07)
+    assert np.mean(repair) == pytest.approx(100, rel=0.07)
+    assert np.std(up) == pytest.approx(900, rel=0.1)
+
+
+def test_the_same_seed_draws_the_same():
+    drawn = [
+        [(x.start, x.end) for x in parse("mean_uptime=9,mean_repair=1", 3, 0, 99, seed=s).outages]
+        for s in (1, 1, 2)
+    ]
+    assert drawn[0] == drawn[1] != drawn[2]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("mean_uptime=9", "need mean_repair"),
+        ("mean_uptime=9,mean_repair=x", "mean_repair cannot be 'x'"),
+        ("mean_uptime=0,mean_repair=1", "mean_uptime must be above 0 seconds, not 0"),
+        ("mean_uptime=9,mean_repair=inf", "mean_repair must be above 0 seconds, not inf"),
+        ("mean_uptim=9,mean_repair=1", "mean_uptim.*mean_uptime"),
+        ("mean_uptime=1e-5,mean_repair=1e-5", "1.5e[+]09 failures would be drawn"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(text, reason):
+    with pytest.raises(InputError, match=reason):
+        parse(text, 3, 0, 10_000)
+
+
+def test_impossible_outages_are_refused():
+    with pytest.raises(InputError, match="checkpoint interval must be above 0 s, not 0"):
+        Outages((), 0)
+    with pytest.raises(InputError, match="ascending numbers from 0 on"):
+        Outages((Outage("drain", 0, 1, np.array([-1])),))
