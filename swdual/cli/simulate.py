@@ -16,7 +16,7 @@ logger = logging.getLogger("swdual")
 
 
 GROUPS = {
-    "Scheduler": "policies allocators options reserve_depth",
+    "Scheduler": "policies allocators options reserve_depth processes",
     "Platform": "processors cluster_size platform penalty power signal outages checkpoint",
     "Jobs": "columns weeks start first sample seed kind offline clairvoyant rules repairs",
     "Resampling": "resample user_factor max_load long_term_weeks",
@@ -73,6 +73,14 @@ swdual simulate KTH-SP2.swf.gz --resample 20 --policy easy,conservative --metric
     "--reserve-depth",
     metavar="0|1|2|...|all",
     help="Number of waiting jobs that have a reservation, for the policies with this option.",
+)
+@option(
+    "--processes",
+    type=Count(min=1),
+    metavar="N",
+    default=1,
+    show_default=True,
+    help="Number of simulations at a time, if there are several policies, allocators or workloads.",
 )
 @option(
     "--processors",
@@ -307,6 +315,7 @@ def command(
     slowdown_bound: float,
     as_json: bool,
     explain: tuple[int, ...],
+    processes: int,
     progress: bool,
     **chosen: Any,
 ) -> None:
@@ -348,6 +357,7 @@ def command(
         explain=explain,
         remedies=_simulated.find_remedies(jobs),
         progress=progress,
+        processes=processes,
     )
     outcome = _simulated.run(campaign, replay, settings, files, measures)
     if files.on_stdout:

@@ -11,13 +11,20 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from multiprocessing import get_context
 from typing import Any, NamedTuple, TypedDict, Unpack
 
 from swdual import registry
 from swdual.errors import InputError, SwdualError
+from swdual.io.progress import progress_bar
 from swdual.runtime.keywords import insert_parameters, merge_signatures, refuse_unknown, share_help
 from swdual.scheduling import plugins
 from swdual.scheduling.allocator import Allocator
@@ -43,6 +50,9 @@ ALL = "all"
 
 PolicySource = str | os.PathLike[str] | type
 """A policy's name, the path of its file, or its class."""
+
+AllocatorSource = str | os.PathLike[str] | Allocator
+"""An allocator's name, the path of its file, or the allocator."""
 
 
 class PolicyChoice(NamedTuple):
@@ -77,6 +87,8 @@ class Combination(NamedTuple):
         What is simulated.
     options
         All options that were given to the policy.
+    allocator_source
+        What the user gave as allocator.
     """
 
     label: str
@@ -84,6 +96,7 @@ class Combination(NamedTuple):
     policy: PolicyPlugin
     allocator: AllocatorPlugin
     options: Mapping[str, Any]
+    allocator_source: AllocatorSource
 
     @property
     def placed_by(self) -> str:
@@ -107,6 +120,7 @@ class CampaignKeywords(TypedDict, total=False):
     remedies: Mapping[str, str] | None
     on_schedule: Callable[[Combination, Schedule], None] | None
     progress: bool
+    processes: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +150,10 @@ class CampaignOptions:
         Called with each combination and its schedule, when that is made.
     progress
         Draw progress bars.
+    processes
+        How many processes simulate at a time: each a workload under one combination. Policies and
+        allocators that are given as classes, objects or functions, and not by name or file, are
+        simulated in this process.
     """
 
     penalty: Penalty | None = None
@@ -148,6 +166,7 @@ class CampaignOptions:
     remedies: Mapping[str, str] | None = None
     on_schedule: Callable[[Combination, Schedule], None] | None = None
     progress: bool = False
+    processes: int = 1
 
 
 @dataclass(frozen=True)
@@ -174,7 +193,7 @@ class Campaign:
         platform: Platform | int,
         options: CampaignOptions = CampaignOptions(),
     ) -> Outcome:
-        """Simulate all combinations with each workload, one after the other.
+        """Simulate all combinations with each workload.
 
         Parameters
         ----------
@@ -194,40 +213,61 @@ class Campaign:
         explanations: dict[str, list[str]] = {}
         refused: dict[str, str] = {}
         last_error: InputError | None = None
-        explain = options.explain
-        for jobs in as_workloads(workload):
-            explain = check_explained(jobs, explain)
-            for combination in self.combinations:
-                name = str(combination)
-                if name in refused:
-                    continue
-                try:
-                    schedule = _simulate(combination, jobs, platform, options, explain)
-                except InputError as error:
-                    last_error = self._name_remedy(
-                        combination.policy, error, options.remedies or {}
-                    )
-                    if not self.tolerant:
-                        raise last_error from error
-                    if rows[name]:
-                        raise InputError(
-                            f"{name} takes the first workload, but not {jobs.name}: "
-                            f"{last_error.message}; leave this policy out"
-                        ) from error
-                    refused[name] = last_error.message
-                    continue
-                if options.on_schedule is not None:
-                    options.on_schedule(combination, schedule)
-                lines = [line for number in explain for line in explain_job(schedule, number)]
-                if lines:
-                    explanations[name] = lines
-                rows[name].append(Row.of(schedule, options.metrics))
-            explain = ()
+        for task, get_schedule in self._simulate_all(as_workloads(workload), platform, options):
+            combination, jobs, watched = task
+            name = str(combination)
+            if name in refused:
+                continue
+            try:
+                schedule = get_schedule()
+            except InputError as error:
+                last_error = self._name_remedy(combination.policy, error, options.remedies or {})
+                if not self.tolerant:
+                    raise last_error from error
+                if rows[name]:
+                    raise InputError(
+                        f"{name} takes the first workload, but not {jobs.name}: "
+                        f"{last_error.message}; leave this policy out"
+                    ) from error
+                refused[name] = last_error.message
+                continue
+            if options.on_schedule is not None:
+                options.on_schedule(combination, schedule)
+            lines = [line for number in watched for line in explain_job(schedule, number)]
+            if lines:
+                explanations[name] = lines
+            rows[name].append(Row.of(schedule, options.metrics))
         found = [own for own in rows.values() if own]
         if not found and last_error is not None:
             raise last_error
         ordered = [row for same in zip(*found, strict=True) for row in same]
         return Outcome(Comparison(ordered, options.metrics, options.shown), explanations, refused)
+
+    def _simulate_all(
+        self, workloads: Iterator[Workload], platform: Platform, options: CampaignOptions
+    ) -> Iterator[tuple[_Task, Callable[[], Schedule]]]:
+        """Yield each combination with each workload, and what returns the schedule.
+
+        Several processes simulate ahead, but not far: schedules are large.
+        """
+        explain = options.explain
+        several = options.processes > 1
+        ahead = options.processes if several else 0
+        waiting: deque[tuple[_Task, Callable[[], Schedule]]] = deque()
+        with (
+            _open_pool(options, platform) as submit,
+            progress_bar("campaign", "simulations/s", 1, shown=options.progress and several) as bar,
+        ):
+            for jobs in workloads:
+                watched, explain = check_explained(jobs, explain), ()
+                for number, combination in enumerate(self.combinations, 1):
+                    task = _Task(combination, jobs, watched)
+                    waiting.append((task, submit(task)))
+                    if len(waiting) > ahead:
+                        yield waiting.popleft()
+                    if several:
+                        bar(number, len(self))
+            yield from waiting
 
     def _name_remedy(
         self, policy: PolicyPlugin, error: InputError, remedies: Mapping[str, str]
@@ -280,7 +320,7 @@ def run(
     workload: WorkloadSource | Iterable[Workload],
     platform: Platform | int,
     policies: str | Iterable[PolicySource | PolicyChoice | tuple[PolicySource, Mapping[str, Any]]],
-    allocators: str | Iterable[str | os.PathLike[str] | Allocator] = "basic",
+    allocators: str | Iterable[AllocatorSource] = "basic",
     *,
     options: Mapping[str, Any] | None = None,
     **others: Unpack[CampaignKeywords],
@@ -328,7 +368,7 @@ share_help(run, merge_signatures(run, CampaignOptions.__init__), run)
 
 def combine(
     policies: str | Iterable[PolicySource | PolicyChoice | tuple[PolicySource, Mapping[str, Any]]],
-    allocators: str | Iterable[str | os.PathLike[str] | Allocator] = "basic",
+    allocators: str | Iterable[AllocatorSource] = "basic",
     options: Mapping[str, Any] | None = None,
 ) -> Campaign:
     """Return the campaign of policies and allocators, each with each.
@@ -363,8 +403,8 @@ def combine(
             shown = ((name, name_value(value)) for name, value in choice.options.items())
             suffix = ":".join(f"{name}={value}" for name, value in shown)
         label = f"{policy.name}:{suffix}" if suffix else policy.name
-        for allocator in placing:
-            combination = Combination(label, choice.policy, policy, allocator, chosen)
+        for source, allocator in zip(sources, placing, strict=True):
+            combination = Combination(label, choice.policy, policy, allocator, chosen, source)
             first = combinations.setdefault(str(combination), combination)
             if first.policy.make is not policy.make:
                 raise NameClash(f"two policies are called {policy.name}: rename one of the files")
@@ -407,6 +447,61 @@ def _check_options(given: Collection[str], known: Collection[str], names: Sequen
             raise InputError(f"{' and '.join(names)} {have} no options; leave out {option}")
         if option not in known:
             raise InputError(registry.unknown("option", option, known))
+
+
+class _Task(NamedTuple):
+    """A combination, the workload to simulate it with, and the numbers of jobs to explain."""
+
+    combination: Combination
+    workload: Workload
+    explain: Sequence[int]
+
+
+@contextmanager
+def _open_pool(
+    options: CampaignOptions, platform: Platform
+) -> Iterator[Callable[[_Task], Callable[[], Schedule]]]:
+    """Yield what takes a task and returns a function that returns its schedule.
+
+    With one process, and for what cannot be sent to another, that function simulates.
+    """
+
+    def wait_to_simulate(task: _Task) -> Callable[[], Schedule]:
+        return partial(_simulate, *task[:2], platform, options, task.explain)
+
+    if options.processes == 1:
+        yield wait_to_simulate
+        return
+    sent = replace(options, on_schedule=None, progress=False, metrics={}, remedies=None)
+    context = get_context("spawn")
+    with ProcessPoolExecutor(options.processes, context, _end_at_interrupts) as pool:
+
+        def submit(task: _Task) -> Callable[[], Schedule]:
+            policy, place = task.combination.source, task.combination.allocator_source
+            chosen = task.combination.options
+            named = all(isinstance(source, (str, os.PathLike)) for source in (policy, place))
+            if not named or any(map(callable, chosen.values())):
+                return wait_to_simulate(task)
+            given = task.workload, platform, sent, task.explain
+            return pool.submit(_simulate_named, policy, place, chosen, *given).result
+
+        try:
+            yield submit
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _end_at_interrupts() -> None:
+    """Let Ctrl-C end this process without a word: the one that it works for tells of it."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
+def _simulate_named(
+    policy: PolicySource, allocator: AllocatorSource, options: Mapping[str, Any], *given: Any
+) -> Schedule:
+    """Return the schedule of a policy and an allocator whose names another process has sent."""
+    (combination,) = combine([PolicyChoice(policy, options)], [allocator]).combinations
+    return _simulate(combination, *given)
 
 
 def _simulate(

@@ -8,6 +8,7 @@ from typing import get_type_hints
 
 import numpy as np
 import pytest
+from support.random_jobs import jobs_at_random, workload_of
 
 from swdual.errors import InputError
 from swdual.scheduling import Workload, simulate
@@ -245,3 +246,59 @@ def test_help_shows_every_option():
     assert get_type_hints(CampaignKeywords) == get_type_hints(CampaignOptions)
     with pytest.raises(TypeError, match=r"run\(\) has no option 'explian'; did you mean explain"):
         run(WORKLOAD, 4, "fcfs", explian=[3])
+
+
+# Several processes.
+
+
+def report(folder, processes):
+    """Return all that a campaign tells and hands over."""
+    mine = folder / "mine.py"
+    mine.write_text(MINE)
+    narrow = ("easy", {"order": lambda jobs, now: jobs.processors})
+    workloads = [workload_of(jobs_at_random(seed, 30, 8)) for seed in range(3)]
+    handed = []
+    outcome = run(
+        workloads,
+        8,
+        ["fcfs", mine, Backwards, narrow, "easy"],
+        ["basic", "contiguous"],
+        explain=[3],
+        on_schedule=lambda combination, schedule: handed.append(
+            (str(combination), schedule.start_time.tolist(), schedule.ranges.tolist())
+        ),
+        processes=processes,
+    )
+    rows = [(row.policy, row.allocator, dict(row.values)) for row in outcome.comparison.rows]
+    return repr((rows, outcome.explanations, handed))
+
+
+def test_several_processes_tell_the_same_in_the_same_order(tmp_path):
+    """Policies by name and file are simulated in other processes, all others in this one."""
+    assert report(tmp_path, 1) == report(tmp_path, 2)
+
+
+def test_of_all_policies_some_refuse_in_other_processes():
+    """For the same reasons."""
+    one, two = (run(WORKLOAD, 4, "all", processes=processes) for processes in (1, 2))
+    assert one.refused == two.refused != {}
+    assert [row.policy for row in one.comparison.rows] == [r.policy for r in two.comparison.rows]
+
+
+def test_an_error_in_another_process_is_the_error_here(tmp_path):
+    """With its file and line; nothing goes on."""
+    broken = tmp_path / "broken.py"
+    broken.write_text(
+        "class Broken:\n"
+        "    def __init__(self, platform, allocator): pass\n"
+        "    def decide(self, view):\n"
+        "        yield 1 / 0\n"
+    )
+    jobs = workload_of(jobs_at_random(1, 9, 4))
+    errors = []
+    for processes in (1, 2):
+        with pytest.raises(InputError) as caught:
+            run(jobs, 4, ["fcfs", broken, "easy"], processes=processes)
+        errors.append((caught.value.message, str(caught.value.file), caught.value.line))
+    assert errors[0] == errors[1]
+    assert errors[0][1:] == (str(broken), 4)
