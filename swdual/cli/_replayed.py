@@ -129,7 +129,7 @@ class ReplayOptions:
     processors: int | None
     cluster_size: int | None
     platform: str | None
-    outages: str | None
+    outages: Sequence[str]
     checkpoint: float | None
     rules: str
     repairs: Sequence[str]
@@ -162,9 +162,9 @@ class ReplayOptions:
             raise click.UsageError(
                 "--kind sequential makes another platform for each workload: omit --resample."
             )
-        if self.resample is not None and self.outages is not None:
+        if self.resample is not None and self.outages:
             raise click.UsageError("--outages are of the time of one trace: omit --resample.")
-        if self.checkpoint is not None and self.outages is None:
+        if self.checkpoint is not None and not self.outages:
             raise click.UsageError("--checkpoint is for jobs that --outages stop: give both.")
 
     @property
@@ -221,6 +221,8 @@ def load(path: str, options: ReplayOptions) -> Replay:
     # A job that is too wide is an error only if it is among those that are simulated.
     widest = None if chosen.too_wide == "error" else machine.processors
     all_jobs = clean(trace, chosen, widest)
+    if machine.node_table is not None and chosen.too_wide == "drop":
+        all_jobs = machine.node_table.drop_unplaceable(all_jobs)
     if options.resample is not None:
         return _resample(all_jobs, machine, options)
     try:
@@ -248,14 +250,14 @@ def find_outages(replay: Replay, options: ReplayOptions) -> Outages | None:
     InputError
         If there are no such outages, or the platform has no nodes.
     """
-    if options.outages is None:
+    if not options.outages:
         return None
     nodes, workload = replay.platform.node_table, replay.workload
     if nodes is None:
         raise InputError("--outages are of nodes: give a --platform that has nodes")
-    begin, end = workload.submit_time[0], workload.submit_time[-1] + workload.requested_time.max()
+    begin = float(workload.submit_time[0])
     interval = math.inf if options.checkpoint is None else options.checkpoint
-    return parse(options.outages, len(nodes), begin, end, seed=options.seed, checkpoint=interval)
+    return parse(options.outages, len(nodes), begin, seed=options.seed, checkpoint=interval)
 
 
 def _resample(all_jobs: Workload, machine: Platform, options: ReplayOptions) -> Replay:
@@ -285,8 +287,10 @@ def _choose_jobs(workload: Workload, machine: Platform, options: ReplayOptions) 
     if options.sample is not None:
         workload = samples.sample(workload, options.sample, seed=options.seed)
     if not len(workload):
+        found = "; ".join(str(workload.report).splitlines())
         raise InputError(
-            "no job is left to simulate; choose another part or rules", file=workload.source
+            f"no job is left to simulate ({found}); choose another part or rules",
+            file=workload.source,
         )
     _check_widths(workload, machine)
     return workload

@@ -116,10 +116,11 @@ swdual simulate KTH-SP2.swf.gz --resample 20 --policy easy,conservative --metric
 )
 @option(
     "--outages",
+    multiple=True,
     metavar="FILE|NAME=VALUE,...",
     help="Outages of nodes: a CSV file with the columns kind (reservation, drain, failure), start, "
     "end (seconds) and nodes (0-3 7); or failures at random, mean_uptime=2592000,mean_repair=3600. "
-    "Jobs on nodes that fail wait again.",
+    "Jobs on nodes that fail wait again. Can be repeated.",
 )
 @option(
     "--checkpoint",

@@ -265,14 +265,14 @@ def gpu_utilisation(schedule: ScheduleData) -> float:
 
 def stopped_jobs(schedule: ScheduleData) -> float:
     """Number of jobs that an outage stopped. NaN without outages, as is the next one."""
-    if not schedule.outages:
+    if schedule.outages is None:
         return math.nan
     return float(len(np.unique(schedule.interrupted.job)))
 
 
 def lost_work(schedule: ScheduleData) -> float:
     """Part of the processor time that jobs held whose work was lost as an outage stopped them."""
-    if not schedule.outages:
+    if schedule.outages is None:
         return math.nan
     ran = schedule.executions
     area = ran.processors * (ran.end - ran.start)

@@ -9,15 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from swdual.errors import InputError
 from swdual.scheduling.engine import Engine
 from swdual.scheduling.job import Job
-from swdual.scheduling.nodes import NodeTable, Placement
-from swdual.scheduling.outages import Outage, Outages
+from swdual.scheduling.node_table import NodeTable, Placement
+from swdual.scheduling.outages import MAX_OUTAGES, Outage, Outages
 from swdual.scheduling.policy import DecisionError, Running, Start
 from swdual.scheduling.schedule import Schedule
 from swdual.scheduling.workload.workload import Workload
-
-NO_OUTAGES = Outages(())
 
 
 class NodeEngine(Engine):
@@ -46,18 +45,19 @@ class NodeEngine(Engine):
     ) -> None:
         super().__init__(workload, *given, **traits)
         self._nodes = nodes
-        self._outages = NO_OUTAGES if outages is None else outages
+        self._outages = Outages() if outages is None else outages
         self._left = nodes.capacity.copy()  # what no job holds
         self._down = np.zeros(len(nodes), np.int64)  # by how many outages a node is down
         self._placements: dict[int, Placement] = {}
         self._stopped_jobs: list[Job] = []
+        self._begun: list[Outage] | None = None if outages is None else []
+        self._ends_of_outages: list[tuple[float, int, Outage]] = []
+        self._coming = self._outages.in_order()
         planned = self._outages.outages
         self._known = [each for each in planned if each.kind == "reservation"]
-        self._begins = list(reversed(planned))  # the next one last
-        self._ends_of_outages: list[tuple[float, int, Outage]] = []
         # A promise holds where nothing happens that nobody could know of.
-        self._promises = len(self._known) == len(planned)
-        self._wakes = sorted({time for each in planned for time in (each.start, each.end)})
+        self._promises = len(self._known) == len(planned) and self._outages.failures is None
+        self._next = self._find_next()
 
     def promise(self, job: Job, time: float) -> None:
         """Record a promised start, unless outages may come in between. See `View.promise`."""
@@ -66,7 +66,17 @@ class NodeEngine(Engine):
 
     def schedule(self, allocator: str, options: dict[str, Any]) -> Schedule:
         """Return the schedule of the simulation: see `Engine.schedule`."""
-        return replace(super().schedule(allocator, options), outages=self._outages)
+        happened = None
+        if self._begun is not None:
+            happened = replace(self._outages, outages=tuple(self._begun))
+        return replace(super().schedule(allocator, options), outages=happened)
+
+    def _find_next(self) -> Outage | None:
+        """Return the outage that begins next, at which there is an instant."""
+        outage = next(self._coming, None)
+        if outage is not None:
+            heapq.heappush(self._wakes, outage.start)
+        return outage
 
     def _end_jobs(self) -> None:
         super()._end_jobs()
@@ -74,14 +84,25 @@ class NodeEngine(Engine):
         self._known = []
         while self._ends_of_outages and self._ends_of_outages[0][0] <= self.now:
             self._down[heapq.heappop(self._ends_of_outages)[2].nodes] -= 1
-        while self._begins and self._begins[-1].start <= self.now:
-            outage = self._begins.pop()
-            self._down[outage.nodes] += 1
-            heapq.heappush(self._ends_of_outages, (outage.end, len(self._begins), outage))
-            if outage.kind != "reservation":
-                self.outages.append(outage)
-            if outage.kind == "failure":
-                self._stop_jobs(set(outage.nodes.tolist()))
+        while self._next is not None and self._next.start <= self.now:
+            self._begin_outage(self._next)
+            self._next = self._find_next()
+
+    def _begin_outage(self, outage: Outage) -> None:
+        assert self._begun is not None
+        if len(self._begun) == MAX_OUTAGES:
+            raise InputError(
+                f"{MAX_OUTAGES:,} outages have begun, and {len(self.workload) - self._done:,} jobs "
+                "have not ended; let nodes fail less often, or give a checkpoint interval"
+            )
+        self._begun.append(outage)
+        self._down[outage.nodes] += 1
+        heapq.heappush(self._ends_of_outages, (outage.end, len(self._begun), outage))
+        heapq.heappush(self._wakes, outage.end)
+        if outage.kind != "reservation":
+            self.outages.append(outage)
+        if outage.kind == "failure":
+            self._stop_jobs(set(outage.nodes.tolist()))
 
     def _stop_jobs(self, failed: set[int]) -> None:
         """Stop the jobs on some nodes; they wait again, to go on from their last checkpoint."""

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from swdual.scheduling.kernels import nodes as kernels
 from swdual.scheduling.kernels import profile as slices
-from swdual.scheduling.nodes import NodeRequest, NodeTable, Placement
+from swdual.scheduling.node_table import NodeRequest, NodeTable, Placement
 
 
 class NodeProfile:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from swdual.scheduling.nodes import NodeTable
+from swdual.scheduling.node_table import NodeTable
 from swdual.scheduling.outages import Outages
 from swdual.scheduling.schedule_data import ScheduleData
 

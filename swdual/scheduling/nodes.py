@@ -1,33 +1,13 @@
-"""Nodes with processors, memory and GPUs, and what a job asks of them.
-
-A job consists of chunks, each of which has its processors, memory and GPUs on one node, as in a
-request of Slurm (``--nodes``, ``--gpus``, ``--mem-per-cpu``, ``--exclusive``, ``--partition``):
-
-- With a number of nodes, there are as many chunks, each on a node of its own; else one for each
-  GPU, or for each processor, of which a node may take several.
-- Processors and GPUs are divided among them as evenly as can be; the first chunks have one more.
-- Memory is that of a processor, times the processors of the chunk.
-
-Chunks are placed by first fit: one after the other, on the lowest node that has room.
-"""
+"""Groups of nodes with processors, memory and GPUs, of which a platform may consist."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import Any
 
 from swdual.errors import InputError
-from swdual.registry import unknown
 from swdual.runtime.keywords import plain_number
-from swdual.scheduling.kernels import nodes as kernels
-from swdual.scheduling.processors import Ranges
-from swdual.scheduling.workload.workload import Workload
 from swdual.text.messages import quote
 
 KILOBYTES = {"K": 1, "M": 1024, "G": 1024**2, "T": 1024**3}
@@ -79,6 +59,16 @@ class NodeGroup:
                 raise InputError(f"{name} of nodes must be {least} or more, not {value}")
 
 
+def format_memory(kilobytes: int) -> str:
+    """Return a size in the largest unit of which it is a whole number.
+
+    >>> format_memory(1572864), format_memory(2 * 1024**2)
+    ('1536M', '2G')
+    """
+    unit = max((size, unit) for unit, size in KILOBYTES.items() if kilobytes % size == 0)[1]
+    return f"{kilobytes // KILOBYTES[unit]:,}{unit}"
+
+
 def parse_memory(memory: int | str) -> int:
     """Return kilobytes: of a text such as "256G", in the units of `KILOBYTES`.
 
@@ -91,215 +81,3 @@ def parse_memory(memory: int | str) -> int:
     if not found:
         raise InputError(f"{quote(memory)} is no size of a memory; write 256G, or 512M")
     return int(float(found[1]) * KILOBYTES[found[2].upper()])
-
-
-class Placement(NamedTuple):
-    """What a job has of nodes.
-
-    Parameters
-    ----------
-    nodes
-        (nodes,) which nodes, ascending.
-    processors
-        (nodes,) how many processors it runs on.
-    held
-        (nodes, 3) processors, kilobytes and GPUs that nobody else gets: all of an exclusive node.
-    """
-
-    nodes: NDArray[np.int64]
-    processors: NDArray[np.int64]
-    held: NDArray[np.int64]
-
-
-class NodeRequest(NamedTuple):
-    """What a job asks of nodes.
-
-    Parameters
-    ----------
-    numbers
-        (6,) as for `swdual.scheduling.kernels.nodes.place`.
-    allowed
-        (nodes,) the nodes of its partition.
-    key
-        Equal for jobs that ask for the same.
-    """
-
-    numbers: NDArray[np.int64]
-    allowed: NDArray[np.bool_]
-    key: tuple[int, ...]
-
-    @property
-    def exclusive(self) -> bool:
-        """Whether the job needs nodes of its own."""
-        return bool(self.key[5])
-
-    @property
-    def monotone(self) -> bool:
-        """Whether a job that finds no room finds none either where less is free.
-
-        Several kinds of chunks that share nodes may be packed better by first fit where less is.
-        """
-        processors, chunks, _, gpus, spread, _ = self.key[:6]
-        return bool(spread) or not (processors % chunks or gpus % chunks)
-
-
-class NodeTable:
-    """The nodes of a platform, numbered through their groups.
-
-    Parameters
-    ----------
-    groups
-        The groups.
-
-    Attributes
-    ----------
-    capacity
-        (nodes, 3) processors, kilobytes of memory, and GPUs.
-    first
-        (nodes + 1,) the first processor of each node; the last is how many there are.
-    partitions
-        (nodes,) which nodes each partition has, by its name.
-    """
-
-    def __init__(self, groups: Sequence[NodeGroup]) -> None:
-        counts = [group.count for group in groups]
-        each = [(group.processors, group.memory, group.gpus) for group in groups]
-        self.capacity = np.repeat(np.array(each, np.int64), counts, axis=0)
-        self.first = np.concatenate(([0], np.cumsum(self.capacity[:, 0])))
-        self._all = np.ones(len(self.capacity), np.bool_)
-        names = dict.fromkeys(name for group in groups for name in group.partitions)
-        self.partitions = {
-            name: np.repeat([name in group.partitions for group in groups], counts)
-            for name in names
-        }
-
-    def __len__(self) -> int:
-        return len(self.capacity)
-
-    @cached_property
-    def sizes(self) -> NDArray[np.int64]:
-        """(nodes,) how many processors each has."""
-        return np.ascontiguousarray(self.capacity[:, 0])
-
-    @cached_property
-    def empty_row(self) -> NDArray[np.int64]:
-        """(4 nodes,) what is free where no job runs: see `swdual.scheduling.kernels.nodes`."""
-        return np.concatenate((self.capacity.T.ravel(), np.zeros(len(self), np.int64)))
-
-    def find_request(self, workload: Workload, index: int) -> NodeRequest:
-        """Return what a job asks for.
-
-        The columns ``nodes``, ``gpus``, ``requested_memory`` (kilobytes of a processor),
-        ``exclusive`` and ``partition`` of the workload say it; below 0, or without the column, it
-        is not known, and nothing is asked for.
-
-        Parameters
-        ----------
-        workload, index
-            The workload, and the job's index.
-
-        Raises
-        ------
-        InputError
-            If the platform lacks the job's partition.
-        """
-        nodes, gpus, partition, exclusive = (
-            int(_read(workload, name, index))
-            for name in ("nodes", "gpus", "partition", "exclusive")
-        )
-        memory = min(int(np.ceil(_read(workload, "requested_memory", index))), MAX_NODE_VALUE + 1)
-        processors = int(workload.processors[index])
-        chunks = processors
-        if nodes > 0:
-            chunks = min(nodes, processors)
-        elif gpus > 0:
-            chunks = min(gpus, processors)
-        numbers = (processors, chunks, memory, gpus, int(nodes > 0), int(exclusive > 0))
-        return NodeRequest(
-            np.array(numbers, np.int64),
-            self._find_partition(workload, partition),
-            (*numbers, partition),
-        )
-
-    def _find_partition(self, workload: Workload, number: int) -> NDArray[np.bool_]:
-        """Return (nodes,) which nodes a partition has: all, if it or none is known."""
-        if number <= 0 or not self.partitions:
-            return self._all
-        names = workload.names.get("partition", ())
-        name = names[number - 1] if number <= len(names) else str(number)
-        if name not in self.partitions:
-            raise InputError(
-                f"{unknown('partition of the platform', name, self.partitions)}",
-                file=workload.source,
-            )
-        return self.partitions[name]
-
-    def check_requests(self, workload: Workload) -> None:
-        """Check that each job finds room on the empty platform.
-
-        Raises
-        ------
-        InputError
-            If one does not, or the platform lacks its partition: with the file and line.
-        """
-        checked: set[tuple[int, ...]] = set()
-        placed = np.zeros((2, len(self)), np.int64)
-        for index in range(len(workload)):
-            line = None if workload.lines is None else int(workload.lines[index])
-            number = workload.number[index]
-            try:
-                request = self.find_request(workload, index)
-            except InputError as error:
-                raise InputError(
-                    f"job {number}: {error.message}", file=workload.source, line=line
-                ) from error
-            if request.key in checked:
-                continue
-            checked.add(request.key)
-            if not kernels.place(
-                self.empty_row, self.sizes, request.allowed, request.numbers, placed
-            ):
-                raise InputError(
-                    f"job {number} asks for {describe(request)}, which the platform does not have; "
-                    "choose a larger one, or leave out such jobs",
-                    file=workload.source,
-                    line=line,
-                )
-
-    def pick(self, free: Ranges, placement: Placement) -> Ranges:
-        """Return the processors of a placement: the lowest free ones of each node.
-
-        Parameters
-        ----------
-        free
-            (ranges, 2) the free processors of the platform.
-        placement
-            How many of them on which nodes.
-        """
-        first, stop = self.first[placement.nodes], self.first[placement.nodes + 1]
-        return kernels.pick(free, first, stop, placement.processors)
-
-
-def _read(workload: Workload, name: str, index: int) -> float:
-    """Return an entry of a further column; 0 if it is not known."""
-    value = float(workload.extra[name][index]) if name in workload.extra else 0.0
-    return value if value > 0 else 0.0
-
-
-def describe(request: NodeRequest) -> str:
-    """Return a request in words.
-
-    >>> job = Workload.from_arrays(0, 9, 8, extra={"gpus": [2], "nodes": [2]})
-    >>> describe(NodeTable([NodeGroup(2, 8, gpus=4)]).find_request(job, 0))
-    '8 processors and 2 GPUs on 2 nodes'
-    """
-    processors, chunks, memory, gpus, spread, exclusive = request.key[:6]
-    parts = [f"{processors:,} processors"]
-    if memory:
-        parts.append(f"{memory:,} KB for each of them")
-    if gpus:
-        parts.append(f"{gpus:,} GPUs")
-    text = ", ".join(parts[:-1]) + (" and " if len(parts) > 1 else "") + parts[-1]
-    if spread:
-        text += f" on {chunks:,} nodes"
-    return text + (" of its own" if exclusive else "")

@@ -7,9 +7,11 @@ that fails are requeued (``scontrol update state=drain``, ``JobRequeue``).
 from __future__ import annotations
 
 import csv
+import heapq
 import io
 import math
 import os
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -20,7 +22,7 @@ from swdual.errors import InputError
 from swdual.io.input import read_small
 from swdual.registry import unknown
 from swdual.scheduling import processors as sets
-from swdual.text.messages import quote
+from swdual.text.messages import pluralize, quote
 
 KINDS = {
     "reservation": "known from the beginning, so that no job runs into it",
@@ -35,7 +37,7 @@ MAX_BYTES = 1 << 26
 """The largest file of outages."""
 
 MAX_OUTAGES = 1_000_000
-"""How many outages may be drawn."""
+"""How many outages a simulation may have: jobs that always fail would never end."""
 
 
 class Outage(NamedTuple):
@@ -57,6 +59,44 @@ class Outage(NamedTuple):
     nodes: NDArray[np.int64]
 
 
+class Failures(NamedTuple):
+    """Failures at random: each node is up and in repair in turn, for exponential times.
+
+    Parameters
+    ----------
+    nodes
+        How many nodes there are.
+    start
+        Seconds from which on they may fail.
+    mean_uptime, mean_repair
+        Mean seconds from a repair to the next failure (MTBF), and of a repair (MTTR).
+    seed
+        Seed of the random numbers.
+    """
+
+    nodes: int
+    start: float
+    mean_uptime: float
+    mean_repair: float
+    seed: int
+
+    def draw(self) -> Iterator[Outage]:
+        """Yield the failures in the order of their starts, without end; always the same ones."""
+        return heapq.merge(*map(self._draw_node, range(self.nodes)), key=_get_time)
+
+    def _draw_node(self, node: int) -> Iterator[Outage]:
+        random = np.random.default_rng([self.seed, node])
+        time = self.start
+        while True:
+            fails = time + random.exponential(self.mean_uptime)
+            time = fails + random.exponential(self.mean_repair)
+            yield Outage("failure", fails, time, np.array([node]))
+
+
+def _get_time(outage: Outage) -> tuple[float, float]:
+    return outage.start, outage.end
+
+
 @dataclass(frozen=True, eq=False)
 class Outages:
     """Outages of a platform, and what becomes of the jobs that they stop.
@@ -64,10 +104,12 @@ class Outages:
     Parameters
     ----------
     outages
-        The outages, in any order.
+        Those that are known to the simulation, in any order.
     checkpoint
         Seconds of an execution after which its work is saved, again and again: a job that is
         stopped goes on from there. Infinite: it begins anew. Saving takes no time.
+    failures
+        Those that come at random besides, until the last job has ended: see `Outages.draw`.
 
     Raises
     ------
@@ -75,19 +117,32 @@ class Outages:
         If an outage, or the checkpoint interval, is impossible.
     """
 
-    outages: tuple[Outage, ...] = field(repr=False)
+    outages: tuple[Outage, ...] = field(default=(), repr=False)
     checkpoint: float = math.inf
+    failures: Failures | None = None
 
     def __post_init__(self) -> None:
         if not self.checkpoint > 0:
             raise InputError(f"the checkpoint interval must be above 0 s, not {self.checkpoint:g}")
         for outage in self.outages:
             _check(outage)
-        ordered = sorted(self.outages, key=lambda outage: (outage.start, outage.end))
-        object.__setattr__(self, "outages", tuple(ordered))
+        object.__setattr__(self, "outages", tuple(sorted(self.outages, key=_get_time)))
 
-    def __len__(self) -> int:
-        return len(self.outages)
+    def __str__(self) -> str:
+        """Return what an output says of them."""
+        kinds = [outage.kind for outage in self.outages]
+        parts = [pluralize(kinds.count(x), x, f"{x}s") for x in KINDS if x in kinds]
+        if self.failures is not None:
+            _, _, uptime, repair, seed = self.failures
+            parts.append(f"mean_uptime={uptime:.15g},mean_repair={repair:.15g} (seed {seed})")
+        if self.checkpoint < math.inf:
+            parts.append(f"checkpoint={self.checkpoint:.15g}")
+        return ", ".join(parts)
+
+    def in_order(self) -> Iterator[Outage]:
+        """Yield all outages in the order of their starts; failures at random never end."""
+        drawn = () if self.failures is None else self.failures.draw()
+        return heapq.merge(self.outages, drawn, key=_get_time)
 
     def check_nodes(self, nodes: int) -> None:
         """Check that all are of the first so many nodes.
@@ -103,6 +158,10 @@ class Outages:
                     f"the {outage.kind} at {outage.start:.15g} s is of node {outage.nodes[-1]}, "
                     f"but the platform has nodes 0 to {nodes - 1}"
                 )
+        if self.failures is not None and self.failures.nodes > nodes:
+            raise InputError(
+                f"failures are drawn for {self.failures.nodes} nodes, but the platform has {nodes}"
+            )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], checkpoint: float = math.inf) -> Outages:
@@ -147,76 +206,68 @@ class Outages:
     def draw(
         cls,
         nodes: int,
-        start: float,
-        end: float,
+        start: float = 0.0,
         *,
         mean_uptime: float,
         mean_repair: float,
         seed: int = 0,
         checkpoint: float = math.inf,
     ) -> Outages:
-        """Return failures at random: each node is up and in repair in turn, for exponential times.
+        """Return failures at random: see `Failures`.
 
         Parameters
         ----------
-        nodes
-            How many nodes there are.
-        start, end
-            Seconds between which failures begin.
-        mean_uptime, mean_repair
-            Mean seconds from a repair to the next failure (MTBF), and of a repair (MTTR).
-        seed
-            Seed of the random numbers.
+        nodes, start, mean_uptime, mean_repair, seed
+            As for `Failures`.
         checkpoint
             As in the class.
 
         Raises
         ------
         InputError
-            If a mean is not above 0, or there would be more than `MAX_OUTAGES` failures.
+            If a mean is not above 0.
         """
         for name, value in ("mean_uptime", mean_uptime), ("mean_repair", mean_repair):
             if not 0 < value < math.inf:
                 raise InputError(f"{name} must be above 0 seconds, not {value:g}")
-        expected = nodes * (end - start) / (mean_uptime + mean_repair)
-        if expected > MAX_OUTAGES:
-            raise InputError(
-                f"some {expected:.2g} failures would be drawn, more than {MAX_OUTAGES:,}; choose a "
-                "longer mean_uptime"
-            )
-        random = np.random.default_rng(seed)
-        found = []
-        for node in range(nodes):
-            time = start + random.exponential(mean_uptime)
-            while time < end:
-                repaired = time + random.exponential(mean_repair)
-                found.append(Outage("failure", time, repaired, np.array([node])))
-                time = repaired + random.exponential(mean_uptime)
-        return cls(tuple(found), checkpoint)
+        failures = Failures(nodes, float(start), float(mean_uptime), float(mean_repair), seed)
+        return cls((), checkpoint, failures)
 
 
 def parse(
-    text: str, nodes: int, start: float, end: float, *, seed: int = 0, checkpoint: float = math.inf
+    texts: Iterable[str], nodes: int, start: float, *, seed: int = 0, checkpoint: float = math.inf
 ) -> Outages:
-    """Return the outages that a text means: the path of a CSV file, or values of `Outages.draw`.
+    """Return the outages of CSV files, and those that are drawn.
 
     Parameters
     ----------
-    text
-        A path, or mean seconds such as ``mean_uptime=2592000,mean_repair=3600``.
-    nodes, start, end, seed, checkpoint
+    texts
+        Paths, and mean seconds such as ``mean_uptime=2592000,mean_repair=3600`` once.
+    nodes, start, seed, checkpoint
         As for `Outages.draw`.
 
     Raises
     ------
     InputError
-        If it is neither, or a value is impossible.
+        If a text is neither, or a value is impossible.
 
-    >>> parse("mean_uptime=50,mean_repair=1", 2, 0, 1000).outages[0].kind
-    'failure'
+    >>> str(parse(["mean_uptime=50,mean_repair=1"], 2, 0))
+    'mean_uptime=50,mean_repair=1 (seed 0)'
     """
-    if "=" not in text:
-        return Outages.load(text, checkpoint)
+    found: list[Outage] = []
+    drawn = Outages()
+    for text in texts:
+        if "=" not in text:
+            found += Outages.load(text).outages
+        elif drawn.failures is not None:
+            raise InputError("failures are drawn twice; give mean_uptime and mean_repair once")
+        else:
+            drawn = Outages.draw(nodes, start, **_parse_means(text), seed=seed)
+    return Outages(tuple(found), checkpoint, drawn.failures)
+
+
+def _parse_means(text: str) -> dict[str, float]:
+    """Return the mean times of failures that are drawn."""
     known = ("mean_uptime", "mean_repair")
     values = {}
     for part in text.split(","):
@@ -230,7 +281,7 @@ def parse(
     for name in known:
         if name not in values:
             raise InputError(f"outages that are drawn need {name}, in seconds")
-    return Outages.draw(nodes, start, end, **values, seed=seed, checkpoint=checkpoint)
+    return values
 
 
 def _parse_row(values: dict[str, str]) -> Outage:

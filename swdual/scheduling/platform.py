@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,11 @@ from swdual.errors import InputError
 from swdual.io.input import read_small, read_toml
 from swdual.registry import unknown
 from swdual.runtime.keywords import plain_number
-from swdual.scheduling.nodes import NodeGroup, NodeTable
+from swdual.scheduling.nodes import NodeGroup
 from swdual.text.messages import sanitize
+
+if TYPE_CHECKING:
+    from swdual.scheduling.node_table import NodeTable
 
 PLATFORMS: Mapping[str, tuple[int, ...]] = {
     "curie": (24, 1152, 40320, 80640),
@@ -160,6 +163,8 @@ class Platform:
     @cached_property
     def node_table(self) -> NodeTable | None:
         """The nodes, as columns; None where a platform is just its processors."""
+        from swdual.scheduling.node_table import NodeTable  # it loads Numba
+
         return NodeTable(self.nodes) if self.nodes else None
 
     @classmethod

@@ -25,7 +25,7 @@ from swdual import registry
 from swdual.errors import InputError, SwdualError
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.job import Job
-from swdual.scheduling.nodes import Placement
+from swdual.scheduling.node_table import Placement
 from swdual.scheduling.outages import Outage
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.power import PowerModel

@@ -18,7 +18,7 @@ from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.compiled import CompiledEngine, find_rule
 from swdual.scheduling.engine import Engine
 from swdual.scheduling.node_engine import NodeEngine
-from swdual.scheduling.nodes import NodeTable
+from swdual.scheduling.node_table import NodeTable
 from swdual.scheduling.outages import Outages
 from swdual.scheduling.penalty import Penalty
 from swdual.scheduling.platform import Platform

@@ -14,9 +14,11 @@ partitions that it is in.  What holds for every policy:
 
 The policies:
 
-- ``fcfs``: the first of the queue starts if it fits now; else the pass ends.
+- ``fcfs``: the jobs of a partition are a queue; the first of each starts if it fits now, in the
+  order of all queues.
 - ``easy``: in the order of the queue, a job that fits now beside what runs and what the pass has
-  reserved starts; one that does not gets a reservation while there are fewer than so many.
+  reserved starts; one that does not gets a reservation while its partition has fewer than so many.
+  Then those are tried whose partitions had them all.
 - ``conservative``: every job gets a reservation at its submission and keeps it, until it can be
   moved to an earlier time after an early end, or an outage comes that nobody knew of.
 
@@ -485,29 +487,43 @@ class _Simulation:
 
     # The passes.
 
+    def partition(self, j: int) -> str | None:
+        """Return the partition of a job, whose jobs are a queue of their own; None: no one's."""
+        if not any(node.partitions for node in self.nodes):
+            return None
+        return self.requests[j].partition
+
     def fcfs(self) -> None:
-        """Start the first of the queue as long as it fits."""
+        """Start the jobs before which no job of their partition waits, as long as they fit."""
+        blocked = []
         for j in self.queue(self.order):
+            if self.partition(j) in blocked:
+                continue
             placement = self.fit_now(j)
             if placement is None:
-                break
-            self.start(j, placement)
+                blocked.append(self.partition(j))
+            else:
+                self.start(j, placement)
 
     def easy(self, depth: float, backfill_order: Order | None) -> None:
-        """Start what fits beside the reservations of the first that do not."""
+        """Start what fits beside the reservations of the first of each partition that do not."""
         self.reserved.clear()
-        queue = self.queue(self.order)
-        backfilled = False
-        while queue:
-            if len(self.reserved) >= depth and backfill_order is not None and not backfilled:
-                queue = [j for j in self.queue(backfill_order) if j in queue]
-                backfilled = True
-            j = queue.pop(0)
+        later = []
+        for j in self.queue(self.order):
+            if [self.partition(x) for x in self.reserved].count(self.partition(j)) >= depth:
+                later.append(j)
+                continue
             placement = self.fit_now(j)
             if placement is not None:
                 self.start(j, placement)
-            elif len(self.reserved) < depth:
+            else:
                 self.reserve(j, *self.find(j))
+        if backfill_order is not None:
+            later = [j for j in self.queue(backfill_order) if j in later]
+        for j in later:
+            placement = self.fit_now(j)
+            if placement is not None:
+                self.start(j, placement)
 
     def conservative(self, early: bool, news: bool, new: list[int]) -> None:
         """Make and move reservations, and start those that are due."""

@@ -13,7 +13,7 @@ from support.random_jobs import jobs_at_random, workload_of
 from swdual.errors import InputError
 from swdual.scheduling import NodeGroup, Outage, Outages, Platform, Start, Workload, simulate
 from swdual.scheduling.node_profile import NodeProfile
-from swdual.scheduling.nodes import describe
+from swdual.scheduling.node_table import describe
 from swdual.scheduling.policy import DecisionError
 
 pytestmark = pytest.mark.sample("values")
@@ -255,15 +255,21 @@ GROUPS = [NodeGroup(2, 8, "4G"), NodeGroup(1, 16, "8G", 4, ("gpu",))]
 @pytest.mark.parametrize(
     ("job", "reason"),
     [
-        (_job(8, gpus=8), "8 processors and 8 GPUs, which the platform does not have"),
+        (
+            _job(8, gpus=8),
+            "8 processors and 8 GPUs, which the platform does not have (1 job is on no node)",
+        ),
         (_job(4, nodes=4), "4 processors on 4 nodes, which"),
-        (_job(2, requested_memory=9e6), "2 processors and 9,000,000 KB for each of them, which"),
+        (_job(2, requested_memory=9e6), "2 processors and 9,000,000K for each processor, which"),
         (_job(32, exclusive=1, gpus=5), "32 processors and 5 GPUs of its own, which"),
-        (_job(2, requested_memory=1e15, nodes=2), "and 1,000,000,000,001 KB for each of them on 2"),
+        (
+            _job(2, requested_memory=1e15, nodes=2),
+            "and 1,000,000,000,001K for each processor on 2 nodes",
+        ),
     ],
 )
 def test_a_job_that_fits_on_no_node_is_refused(job, reason):
-    with pytest.raises(InputError, match=r"job 1 asks for .*choose a larger one") as raised:
+    with pytest.raises(InputError, match=r"job 1: asks for .*choose another platform") as raised:
         simulate(job, Platform.of_nodes(GROUPS))
     assert reason in raised.value.message
 
@@ -388,8 +394,8 @@ def test_notes_say_why_a_job_waits():
         [0, 1, 2], [10, 10, 3], [2, 2, 2], extra={"gpus": np.array([2, 1, -1])}
     )
     for policy, reason in (
-        ("fcfs", "head of the queue: no room now for 2 processors and 1 GPUs"),
-        ("easy", "no room now for 2 processors and 1 GPUs; reserved at 10 s"),
+        ("fcfs", "head of the queue: no room now for 2 processors and 1 GPU"),
+        ("easy", "no room now for 2 processors and 1 GPU; reserved at 10 s"),
         ("conservative", "reserved at 10 s"),
     ):
         schedule = simulate(workload, platform, policy, explain=[2])
@@ -413,7 +419,7 @@ def test_a_failure_is_noted_and_breaks_no_promise():
 def test_requests_are_described_in_words():
     nodes = Platform.of_nodes(GROUPS).node_table
     job = _job(8, nodes=2, gpus=2, exclusive=1, requested_memory=10.5)
-    text = "8 processors, 11 KB for each of them and 2 GPUs on 2 nodes of its own"
+    text = "8 processors, 11K for each processor and 2 GPUs on 2 nodes of its own"
     assert describe(nodes.find_request(job, 0)) == text
 
 
@@ -434,3 +440,70 @@ def test_metrics_tell_what_outages_cost():
     assert found["lost_work"] == 4 * 2 / (4 * 12 + 2 * 8)
     assert found["gpu_utilisation"] == 2 * 12 / (14 * 4)
     assert math.isnan(simulate(workload, 8).metrics["gpu_utilisation"])
+
+
+def test_each_partition_has_a_queue_of_its_own():
+    """The head of one partition does not keep jobs of another one from free nodes."""
+    groups = [NodeGroup(1, 4, partitions=("a",)), NodeGroup(1, 4, partitions=("b",))]
+    workload = Workload.from_arrays(
+        [0, 1, 2, 3], [10, 10, 5, 5], [4, 2, 2, 4], extra={"partition": np.array([1, 1, 2, 2])}
+    )
+    workload = replace(workload, names={"partition": ("a", "b")})
+    for policy in ("fcfs", "easy", "conservative"):
+        schedule = simulate(workload, Platform.of_nodes(groups), policy)
+        assert schedule.start_time.tolist() == [0, 10, 2, 7], policy
+
+
+def test_a_job_may_name_several_partitions():
+    groups = [NodeGroup(1, 4, partitions=(name,)) for name in "abc"]
+    workload = Workload.from_arrays([0, 0], 10, 4, extra={"partition": np.array([1, 1])})
+    workload = replace(workload, names={"partition": ("b,x,c",)})
+    schedule = simulate(workload, Platform.of_nodes(groups))
+    assert schedule.start_time.tolist() == [0, 0]
+    assert schedule.ranges.tolist() == [[4, 8], [8, 12]]
+
+
+def test_jobs_that_fit_on_no_node_can_be_dropped():
+    table = Platform.of_nodes(GROUPS).node_table
+    workload = Workload.from_arrays(
+        [0, 1, 2], 10, 4, extra={"gpus": np.array([-1, 9, 1]), "partition": np.array([7, -1, -1])}
+    )
+    left = table.drop_unplaceable(workload)
+    assert left.number.tolist() == [3]
+    assert str(left.report) == ("1 of 3 jobs kept\n2 jobs dropped: no node has what they ask for")
+    assert table.drop_unplaceable(left) is left
+
+
+def test_a_job_that_would_run_into_an_outage_is_told_so():
+    platform = Platform.of_nodes([NodeGroup(1, 8)])
+    outages = Outages((Outage("reservation", 5.0, 20.0, np.array([0])),))
+    schedule = simulate(_job(), platform, outages=outages, explain=[1])
+    why = "1 processor would run into a reservation or an outage; reserved at 20 s"
+    assert schedule.notes[0][0] == (0.0, why)
+    assert schedule.start_time.tolist() == [20]
+
+
+def test_failures_come_until_the_last_job_has_ended():
+    platform = Platform.of_nodes([NodeGroup(2, 4)])
+    workload = Workload.from_arrays(np.zeros(50), 1000, 8)
+    outages = Outages.draw(2, mean_uptime=2000, mean_repair=10, seed=3)
+    schedule = simulate(workload, platform, outages=outages)
+    begun = [outage.start for outage in schedule.outages.outages]
+    assert begun == sorted(begun)
+    assert begun[-1] > 0.95 * schedule.finish_time.max()
+    # Two nodes fail every 2,000 s each, over 50,000 s and what is done again.
+    assert 40 < len(begun) < 200
+    assert schedule.violations() == []
+
+
+def test_no_failure_is_a_number():
+    outages = Outages.draw(1, mean_uptime=1e9, mean_repair=1)
+    schedule = simulate(_job(), Platform.of_nodes([NodeGroup(1, 1)]), outages=outages)
+    assert (schedule.metrics["stopped_jobs"], schedule.metrics["lost_work"]) == (0, 0)
+
+
+def test_jobs_that_always_fail_are_an_error(monkeypatch):
+    monkeypatch.setattr("swdual.scheduling.node_engine.MAX_OUTAGES", 100)
+    outages = Outages.draw(1, mean_uptime=0.5, mean_repair=0.5)
+    with pytest.raises(InputError, match="100 outages have begun, and 1 jobs have not ended"):
+        simulate(_job(), Platform.of_nodes([NodeGroup(1, 1)]), outages=outages)

@@ -1,5 +1,7 @@
 """Outages: files of them, and failures that are drawn."""
 
+from itertools import islice, takewhile
+
 import numpy as np
 import pytest
 
@@ -63,17 +65,19 @@ def test_a_file_of_bytes_is_refused(tmp_path):
 
 
 def test_failures_are_drawn_for_exponential_times():
-    outages = Outages.draw(50, 100, 100_100, mean_uptime=900, mean_repair=100, seed=3)
-    by_node = [[x for x in outages.outages if x.nodes.tolist() == [node]] for node in range(50)]
+    outages = Outages.draw(50, 100, mean_uptime=900, mean_repair=100, seed=3)
+    drawn = list(takewhile(lambda outage: outage.start < 100_100, outages.in_order()))
+    assert drawn == sorted(drawn, key=lambda outage: outage.start)
+    by_node = [[x for x in drawn if x.nodes.tolist() == [node]] for node in range(50)]
     up, repair = [], []
     for failures in by_node:
         ends = [100, *(x.end for x in failures)]
         up += [x.start - end for x, end in zip(failures, ends, strict=False)]
         repair += [x.end - x.start for x in failures]
     assert min(up) > 0
-    assert all(100 < x.start < 100_100 and x.kind == "failure" for x in outages.outages)
+    assert {x.kind for x in drawn} == {"failure"}
     # 5,000 failures are expected; the means have deviations of 1.4 %.
-    assert len(outages) == pytest.approx(5000, rel=0.05)
+    assert len(drawn) == pytest.approx(5000, rel=0.05)
     assert np.mean(up) == pytest.approx(900, rel=0.07)
     assert np.mean(repair) == pytest.approx(100, rel=0.07)
     assert np.std(up) == pytest.approx(900, rel=0.1)
@@ -81,26 +85,42 @@ def test_failures_are_drawn_for_exponential_times():
 
 def test_the_same_seed_draws_the_same():
     drawn = [
-        [(x.start, x.end) for x in parse("mean_uptime=9,mean_repair=1", 3, 0, 99, seed=s).outages]
-        for s in (1, 1, 2)
+        [
+            (x.start, x.end)
+            for x in islice(parse(["mean_uptime=9,mean_repair=1"], 3, 0, seed=seed).in_order(), 40)
+        ]
+        for seed in (1, 1, 2)
     ]
     assert drawn[0] == drawn[1] != drawn[2]
 
 
+def test_files_and_failures_go_together(tmp_path):
+    paths = [
+        str(_write(tmp_path / f"{kind}.csv", f"{kind},5,6,0")) for kind in ("drain", "reservation")
+    ]
+    outages = parse([*paths, "mean_uptime=9,mean_repair=1"], 3, 0, seed=4, checkpoint=60)
+    assert str(outages) == (
+        "1 reservation, 1 drain, mean_uptime=9,mean_repair=1 (seed 4), checkpoint=60"
+    )
+    first = list(islice(outages.in_order(), 30))
+    assert [x.start for x in first] == sorted(x.start for x in first)
+    assert {x.kind for x in first} == {"drain", "reservation", "failure"}
+
+
 @pytest.mark.parametrize(
-    ("text", "reason"),
+    ("texts", "reason"),
     [
-        ("mean_uptime=9", "need mean_repair"),
-        ("mean_uptime=9,mean_repair=x", "mean_repair cannot be 'x'"),
-        ("mean_uptime=0,mean_repair=1", "mean_uptime must be above 0 seconds, not 0"),
-        ("mean_uptime=9,mean_repair=inf", "mean_repair must be above 0 seconds, not inf"),
-        ("mean_uptim=9,mean_repair=1", "mean_uptim.*mean_uptime"),
-        ("mean_uptime=1e-5,mean_repair=1e-5", "1.5e[+]09 failures would be drawn"),
+        (["mean_uptime=9"], "need mean_repair"),
+        (["mean_uptime=9,mean_repair=x"], "mean_repair cannot be 'x'"),
+        (["mean_uptime=0,mean_repair=1"], "mean_uptime must be above 0 seconds, not 0"),
+        (["mean_uptime=9,mean_repair=inf"], "mean_repair must be above 0 seconds, not inf"),
+        (["mean_uptim=9,mean_repair=1"], "mean_uptim.*mean_uptime"),
+        (2 * ["mean_uptime=9,mean_repair=1"], "failures are drawn twice"),
     ],
 )
-def test_what_cannot_be_drawn_is_refused(text, reason):
+def test_what_cannot_be_drawn_is_refused(texts, reason):
     with pytest.raises(InputError, match=reason):
-        parse(text, 3, 0, 10_000)
+        parse(texts, 3, 0)
 
 
 def test_impossible_outages_are_refused():

@@ -7,6 +7,7 @@ which outages that are known are down: no job is started that would run into one
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from math import inf
 from typing import Any
@@ -14,7 +15,7 @@ from typing import Any
 from swdual.errors import InputError
 from swdual.scheduling.job import Job, seconds
 from swdual.scheduling.node_profile import NodeProfile
-from swdual.scheduling.nodes import NodeRequest, NodeTable, Placement, describe
+from swdual.scheduling.node_table import NodeRequest, NodeTable, Placement, describe
 from swdual.scheduling.orders import QueueOrder
 from swdual.scheduling.policy import Option, Start, View
 
@@ -82,6 +83,12 @@ class _OnNodes(ABC):
         """Return jobs, which are in the order of submission, in that of the queue."""
         return list(jobs) if self._order is None else self._order.sort(view, jobs)
 
+    def _explain(self, request: NodeRequest) -> str:
+        """Return why a job does not fit now, for `View.note`."""
+        if self._profile.fit_now(request, 0.0) is None:
+            return f"no room now for {describe(request)}"
+        return f"{describe(request)} would run into a reservation or an outage"
+
     def _start(self, view: View, job: Job, placement: Placement, *, backfilled: bool) -> Start:
         """Return the start of a job whose placement is reserved from now on."""
         self._running[job.index] = view.now + job.requested_time, placement
@@ -90,23 +97,26 @@ class _OnNodes(ABC):
 
 
 class FcfsOnNodes(_OnNodes):
-    """Starts the jobs in the order of the queue, each as soon as there is room for it."""
+    """Starts jobs in the order of the queue, unless one of their partition before them waits."""
 
     def decide(self, view: View) -> Iterator[Start]:
-        """Yield the heads of the queue while there is room for them."""
+        """Yield the jobs that start now."""
         self._update(view)
-        queue = view.queue
-        ranked = None if self._order is None else iter(self._sort(view, queue.values()))
-        while queue:
-            head = next(iter(queue.values()) if ranked is None else ranked)
-            placement = self._profile.fit_now(self._requests[head.index], head.requested_time)
+        blocked: set[int] = set()
+        for job in self._sort(view, view.queue.values()):
+            request = self._requests[job.index]
+            if request.queue in blocked:
+                continue
+            placement = self._profile.fit_now(request, job.requested_time)
             if placement is None:
-                wanted = describe(self._requests[head.index])
-                view.note(head, f"head of the queue: no room now for {wanted}")
-                break
-            self._profile.reserve(view.now, view.now + head.requested_time, placement)
-            view.note(head, "started as the head of the queue")
-            yield self._start(view, head, placement, backfilled=False)
+                view.note(job, f"head of the queue: {self._explain(request)}")
+                blocked.add(request.queue)
+                if len(blocked) > len(self._nodes.partitions):
+                    break
+                continue
+            self._profile.reserve(view.now, view.now + job.requested_time, placement)
+            view.note(job, "started as the head of the queue")
+            yield self._start(view, job, placement, backfilled=False)
 
 
 class ReservingOnNodes(_OnNodes):
@@ -117,7 +127,7 @@ class ReservingOnNodes(_OnNodes):
     nodes, order
         As for all policies on nodes.
     depth
-        How many jobs hold a reservation: the first ones that cannot start.
+        How many jobs of a partition hold a reservation: the first ones that cannot start.
     backfill_order
         The order in which others are tried after the reservations; None: that of the queue.
     """
@@ -132,7 +142,7 @@ class ReservingOnNodes(_OnNodes):
         super().__init__(nodes, order)
         self._depth = depth
         self._backfill_order = backfill_order
-        self._reserved: list[tuple[float, Job, Placement]] = []
+        self._reserved: list[tuple[float, Job, Placement, NodeRequest]] = []
         # Of jobs that found no room in this pass: what they asked for, and for how long.
         self._refused: dict[tuple[int, ...], float] = {}
 
@@ -143,38 +153,45 @@ class ReservingOnNodes(_OnNodes):
             self._backfill_order.update(view)
         self._refused.clear()
         reserved, candidates = self._reserved, list(view.submitted)
-        due = any(time <= view.now for time, _, _ in reserved)
+        due = any(time <= view.now for time, *_ in reserved)
         if more or less or due or self._order is not None:
-            for time, job, placement in reserved:
+            for time, job, placement, _ in reserved:
                 self._profile.release(time, time + job.requested_time, placement)
             reserved.clear()
             candidates = self._sort(view, view.queue.values())
-        tried = 0
-        while tried < len(candidates) and len(reserved) < self._depth:
-            job = candidates[tried]
-            tried += 1
-            start = self._try(view, job, backfilled=bool(reserved))
-            if start is None:
-                self._reserve(view, job)
-            else:
+        reservations = Counter(request.queue for _, _, _, request in reserved)
+        rest = []
+        for job in candidates:
+            request = self._requests[job.index]
+            if reservations[request.queue] == self._depth:
+                rest.append(job)
+                continue
+            start = self._try(view, job, request, backfilled=reservations[request.queue] > 0)
+            if start is not None:
                 yield start
-        rest = candidates[tried:]
+                continue
+            self._reserve(view, job, request)
+            reservations[request.queue] += 1
         if self._backfill_order is not None:
             by_submission = sorted(rest, key=lambda job: job.index)
             rest = self._backfill_order.sort(view, by_submission)
+        # Candidates in another order than that of submission are all waiting jobs.
+        waiting = view.queue if self._order is None else [job.index for job in candidates]
         for job in rest:
-            # Candidates in another order than that of submission are all waiting jobs.
-            waiting = view.queue if self._order is None else (job.index for job in candidates)
-            first = next(index for index in waiting if index in view.queue)
-            start = self._try(view, job, backfilled=job.index != first)
-            if start is None:
-                view.note(job, "not backfilled: no room beside the reservations before it")
-            else:
+            request = self._requests[job.index]
+            first = next(
+                index
+                for index in waiting
+                if index in self._requests and self._requests[index].queue == request.queue
+            )
+            start = self._try(view, job, request, backfilled=job.index != first)
+            if start is not None:
                 yield start
+            elif view.watching:
+                view.note(job, f"not backfilled: {self._explain(request)}")
 
-    def _try(self, view: View, job: Job, *, backfilled: bool) -> Start | None:
+    def _try(self, view: View, job: Job, request: NodeRequest, *, backfilled: bool) -> Start | None:
         """Return the start of a job if there is room for it."""
-        request = self._requests[job.index]
         # In a pass, room only becomes less: what was refused to one job is refused to its like.
         if request.monotone and job.requested_time >= self._refused.get(request.key, inf):
             return None
@@ -186,14 +203,14 @@ class ReservingOnNodes(_OnNodes):
         view.note(job, "backfilled" if backfilled else "started as the head of the queue")
         return self._start(view, job, placement, backfilled=backfilled)
 
-    def _reserve(self, view: View, job: Job) -> None:
-        request = self._requests[job.index]
+    def _reserve(self, view: View, job: Job, request: NodeRequest) -> None:
         time, placement = self._profile.find_earliest(request, job.requested_time)
+        why = self._explain(request) if view.watching else ""
         self._profile.reserve(time, time + job.requested_time, placement)
-        self._reserved.append((time, job, placement))
+        self._reserved.append((time, job, placement, request))
         if len(self._reserved) == 1 and self._order is None:
             view.promise(job, time)
-        view.note(job, f"no room now for {describe(request)}; reserved at {seconds(time)}")
+        view.note(job, f"{why}; reserved at {seconds(time)}")
 
 
 class ConservativeOnNodes(_OnNodes):

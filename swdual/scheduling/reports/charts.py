@@ -193,7 +193,7 @@ def _gantt(schedule: ScheduleData, *, linked: bool) -> matplotlib.figure.Figure:
         Entry(PALETTE, "jobs: a colour each, to tell neighbours apart"),
         Entry(["white"], "idle"),
     ]
-    if schedule.outages:
+    if schedule.outages is not None:
         down = _down_rectangles(schedule)
         chart.add_collection(
             PolyCollection(down, facecolors=DOWN, zorder=0.5, rasterized=len(down) > FINE)
