@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
+from typing import IO, cast
 
 from swdual.errors import InputError
 from swdual.io.endings import find_ending
 from swdual.io.file_kind import JSON, FileKind, begins_with, is_table
 from swdual.io.output import replace_file
-from swdual.io.stream import open_text, peek_stdin
+from swdual.io.stream import open_text, source_name
 from swdual.registry import unknown
 from swdual.runtime.keywords import suggest_names
 from swdual.scheduling.workload.cleaning import clean
-from swdual.scheduling.workload.readers import batsim, elastisim, sacct, swf, table
-from swdual.scheduling.workload.readers.contract import Columns
+from swdual.scheduling.workload.readers import batsim, elastisim, parquet, sacct, table
+from swdual.scheduling.workload.readers.contract import Columns, TraceFormat
 from swdual.scheduling.workload.repair import Repairs
-from swdual.scheduling.workload.swf import SWF, find_wrong, format_trace, to_trace
+from swdual.scheduling.workload.swf import SWF, find_wrong, format_trace, parse_trace, to_trace
 from swdual.scheduling.workload.trace import Trace
 from swdual.scheduling.workload.workload import Workload
 from swdual.text.messages import quote
@@ -24,15 +27,21 @@ from swdual.text.messages import quote
 HEAD_BYTES = 1 << 16
 """How much of a file tells its format."""
 
+STANDARD = TraceFormat(
+    "swf",
+    "the Standard Workload Format",
+    re.compile(rb"\s*(;|\Z|[-+.\d]\S*([ \t]+[^,|]*)?(\n|\Z))").match,
+    lambda stream, name, _: parse_trace(stream, name),
+)
+
 FORMATS = {
     each.name: each
-    for each in (swf.FORMAT, sacct.FORMAT, batsim.FORMAT, elastisim.FORMAT, table.FORMAT)
+    for each in (STANDARD, sacct.FORMAT, batsim.FORMAT, elastisim.FORMAT, table.FORMAT)
 }
 """All formats by name; the first one that a file fits is taken."""
 
-
 CSV = FileKind("a table", (".csv",), lambda head: head.startswith(b"# swdual ") or is_table(head))
-PARQUET = FileKind("a Parquet file", (".parquet",), begins_with(table.PARQUET))
+PARQUET = FileKind("a Parquet file", (".parquet",), begins_with(parquet.MAGIC))
 
 WRITERS: Mapping[str, tuple[FileKind, Callable[[Trace], Iterator[bytes | memoryview]]]] = {
     ".swf": (SWF, format_trace),
@@ -47,32 +56,29 @@ def load_trace(
     path: str | os.PathLike[str], columns: Columns = None, format: str | None = None
 ) -> Trace:
     """Return the jobs of a file as they stand there; see `read_workload`."""
-    if format is None:
-        format = _recognize(path)
-    elif format not in FORMATS:
+    name = source_name(path)
+    if format is not None and format not in FORMATS:
         raise InputError(unknown("format of traces", format, FORMATS))
-    if columns is not None and format != "table":
-        raise InputError(
-            f"is {FORMATS[format].what}, whose columns are known; leave columns out", file=path
-        )
-    return FORMATS[format].read(path, columns)
+    with open_text(path, unless=(parquet.MAGIC,)) as stream:
+        chosen = FORMATS[format] if format else _recognize(stream, name)
+        if columns is not None and chosen is not table.FORMAT:
+            raise InputError(
+                f"is {chosen.what}, whose columns are known; leave columns out", file=path
+            )
+        return chosen.read(stream, name, columns)
 
 
-def _recognize(path: str | os.PathLike[str]) -> str:
-    """Return the name of the format of a file, by its first bytes."""
-    if os.fspath(path) == "-":
-        head = peek_stdin(HEAD_BYTES)
-    else:
-        with open_text(path, unless=(table.PARQUET,)) as stream:
-            head = stream.read(HEAD_BYTES)
+def _recognize(stream: IO[bytes], name: str) -> TraceFormat:
+    """Return the format of an open file, by its first bytes."""
+    head = cast(io.BufferedReader, stream).peek(HEAD_BYTES)[:HEAD_BYTES]
     for each in FORMATS.values():
         if each.begins(head):
-            return each.name
+            return each
     first = head.lstrip().split(b"\n")[0].decode(errors="surrogateescape")
     raise InputError(
         f"begins with {quote(first)}, which is no trace that swdual reads; it reads "
         f"{', '.join(each.what for each in FORMATS.values())}",
-        file=path,
+        file=name,
     )
 
 

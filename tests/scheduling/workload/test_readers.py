@@ -127,8 +127,8 @@ def test_rows_of_sacct_that_are_no_jobs_are_counted(tmp_path, caplog):
 @pytest.mark.parametrize(
     ("values", "cause"),
     [
-        ({"Submit": "04/03/24"}, "column submit is '04/03/24', which is no date"),
-        ({"Elapsed": "soon"}, "column elapsedraw is 'soon', which is no number"),
+        ({"Submit": "04/03/24"}, "column Submit is '04/03/24', which is no date"),
+        ({"Elapsed": "soon"}, "column Elapsed is 'soon', which is no number"),
         ({"ReqMem": "much"}, "column ReqMem is 'much', which is no number"),
         ({"Elapsed": "-60"}, r"field 4 \(run_time\) is -60; a time is not negative"),
         ({"AllocCPUS": "1.5"}, r"field 5 \(allocated_processors\) is 1.5; write a whole number"),
@@ -372,8 +372,8 @@ def test_tables_without_end_or_rows_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     header = "submit_time,run_time,processors\n"
     for content, cause in (
-        (header, "has no jobs; is this a table with a header"),
-        (header + "1,1,1\n" * 40, "has more than 30 jobs"),
+        (header, "has no jobs; a table has a header"),
+        (header + "1,1,1\n" * 40, "has more than 30 rows"),
     ):
         path.write_text(content)
         monkeypatch.setattr(texts, "MAX_JOBS", 30)
@@ -414,7 +414,7 @@ def test_notes_that_do_not_fit_the_table_are_an_input_error(tmp_path):
         ("{", "the notes of swdual on it are damaged"),
         ("[]", "the notes of swdual on it are damaged"),
         (json.dumps(notes | {"extra": {"note": "<nope"}}), "are damaged"),
-        (json.dumps(notes | {"extra": {"note": "<i8"}}), "of another type than noted"),
+        (json.dumps(notes | {"extra": {"note": "<i8"}}), "column note is 'x', which is no <i8"),
     ):
         path.write_text(f"# swdual {note}\n{rows}")
         with pytest.raises(InputError, match=cause):

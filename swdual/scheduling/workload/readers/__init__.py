@@ -2,8 +2,8 @@
 
 ``contract``
     What a format is asked for.
-``swf``, ``sacct``, ``batsim``, ``elastisim``, ``table``
-    The formats.
+``sacct``, ``batsim``, ``elastisim``, ``table``
+    The formats; that of SWF is `swdual.scheduling.workload.swf`.
 ``presets``
     The columns of published tables.
 ``texts``, ``columns``

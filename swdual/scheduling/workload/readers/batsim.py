@@ -9,25 +9,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
 from swdual.errors import InputError
-from swdual.io.stream import Source, source_name
 from swdual.scheduling.workload.readers.columns import build_trace
-from swdual.scheduling.workload.readers.contract import Columns, TraceFormat, read_json
+from swdual.scheduling.workload.readers.contract import Columns, TraceFormat
+from swdual.scheduling.workload.readers.json_jobs import convert_jobs, read_json
 from swdual.scheduling.workload.trace import Trace
 
 DELAYS = ("delay", "DelayProfile")
 SEQUENCES = ("composed", "SequentialCompositionProfile")
 """Types of profiles, until Batsim 4 and since Batsim 5."""
 
+FIELDS = ("submit_time", "run_time", "requested_time", "processors")
+
 MAX_DEPTH = 100
 """Sequences within sequences."""
 
 
-def read(path: Source, columns: Columns = None) -> Trace:
+def read(stream: IO[bytes], name: str, columns: Columns = None) -> Trace:
     """Return the trace of a workload; jobs without a walltime have no requested time.
 
     Raises
@@ -35,27 +37,18 @@ def read(path: Source, columns: Columns = None) -> Trace:
     InputError
         If the file is malformed, or a job's profile is no delay: with the job.
     """
-    content, name = read_json(path), source_name(path)
-    profiles = content.get("profiles")
+    content = read_json(stream, name)
+    jobs, profiles = content["jobs"], content.get("profiles")
     if not isinstance(profiles, dict):
         raise InputError("has no profiles; is this a workload of Batsim?", file=name)
-    jobs = content["jobs"]
-    rows = np.empty((4, len(jobs)))
-    for place, job in enumerate(jobs):
-        try:
-            rows[:, place] = (
-                float(job["subtime"]),
-                _find_delay(str(job["profile"]), profiles),
-                float(job.get("walltime", -1)),
-                float(job["res"]),
-            )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            why = f"has no {error}" if isinstance(error, KeyError) else str(error)
-            called = job.get("id", place) if isinstance(job, dict) else place
-            raise InputError(f"job {called!r:.40} {why}", file=name) from None
+
+    def convert(job: Any) -> tuple[float, ...]:
+        run, walltime = _find_delay(str(job["profile"]), profiles), float(job.get("walltime", -1))
+        limit = walltime if walltime > 0 else np.nan
+        return float(job["subtime"]), run, limit, float(job["res"])
+
+    given = convert_jobs(jobs, FIELDS, convert, name)
     ids = [str(job.get("id", "")).rpartition("!")[2] for job in jobs]  # workload!job
-    given = {"submit_time": rows[0], "run_time": rows[1], "processors": rows[3]}
-    given["requested_time"] = np.where(rows[2] > 0, rows[2], np.nan)
     if all(each.isdecimal() for each in ids):
         given["number"] = np.array(ids, np.float64)
     size = content.get("nb_res")

@@ -11,21 +11,22 @@ import json
 import os
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
-from swdual.errors import InputError
 from swdual.io.input import read_small
-from swdual.io.stream import Source, source_name
 from swdual.scheduling.workload.readers.columns import build_trace
-from swdual.scheduling.workload.readers.contract import Columns, TraceFormat, read_json
+from swdual.scheduling.workload.readers.contract import Columns, TraceFormat
+from swdual.scheduling.workload.readers.json_jobs import convert_jobs, read_json
 from swdual.scheduling.workload.trace import Trace
 
 DELAYS = ("idle", "busy_wait")
 
+FIELDS = ("submit_time", "run_time", "requested_time", "processors", "nodes", "gpus")
 
-def read(path: Source, columns: Columns = None) -> Trace:
+
+def read(stream: IO[bytes], name: str, columns: Columns = None) -> Trace:
     """Return the trace of jobs; the application models are files named from the current folder.
 
     Raises
@@ -34,30 +35,25 @@ def read(path: Source, columns: Columns = None) -> Trace:
         If a file is malformed, or a job is not rigid or needs a model of the platform: with the
         job.
     """
-    load = cache(lambda model: json.loads(read_small(_find(model, path))))
-    jobs = read_json(path)["jobs"]
-    rows = np.empty((5, len(jobs)))
-    for place, job in enumerate(jobs):
-        try:
-            kind = str(job["type"]).lower()
-            if kind != "rigid":
-                raise ValueError(f"is {kind}, but only rigid jobs have one size; leave it out")
-            nodes = int(job["num_nodes"])
-            seconds = _sum_delays(load(job["application_model"]), job.get("arguments") or {})
-            walltime = float(job.get("walltime") or np.nan)
-            gpus = nodes * int(job.get("num_gpus_per_node") or 0)
-            rows[:, place] = float(job["submit_time"]), seconds, walltime, nodes, gpus
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
-            why = f"has no {error}" if isinstance(error, KeyError) else str(error)
-            raise InputError(f"job {place} {why}", file=source_name(path)) from None
-    names = ("submit_time", "run_time", "requested_time", "processors", "gpus")
-    given = dict(zip(names, rows, strict=True))
-    return build_trace({**given, "nodes": given["processors"]}, source_name(path), header=())
 
+    @cache
+    def load(model: str) -> Any:
+        """Return an application model, as named, or from the folder of the jobs."""
+        there = model if os.path.exists(model) else Path(name).parent / model
+        return json.loads(read_small(there))
 
-def _find(model: str, path: Source) -> str:
-    """Return where an application model is: as named, or from the folder of the jobs."""
-    return model if os.path.exists(model) else str(Path(path).parent / model)
+    def convert(job: Any) -> tuple[float, ...]:
+        kind = str(job["type"]).lower()
+        if kind != "rigid":
+            raise ValueError(f"is {kind}, but only rigid jobs have one size; leave it out")
+        nodes = int(job["num_nodes"])
+        run = _sum_delays(load(job["application_model"]), job.get("arguments") or {})
+        walltime = float(job.get("walltime") or np.nan)
+        gpus = nodes * int(job.get("num_gpus_per_node") or 0)
+        return float(job["submit_time"]), run, walltime, nodes, nodes, gpus
+
+    jobs = read_json(stream, name)["jobs"]
+    return build_trace(convert_jobs(jobs, FIELDS, convert, name), name, header=())
 
 
 def _sum_delays(model: dict[str, Any], arguments: dict[str, Any]) -> float:

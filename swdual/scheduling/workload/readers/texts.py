@@ -5,21 +5,22 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator
+from functools import partial
 from itertools import accumulate, islice
-from typing import IO, Literal, NamedTuple
+from typing import IO, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from swdual.errors import InputError
+from swdual.scheduling.workload.readers.columns import Wanted, convert, row_error
 from swdual.scheduling.workload.swf import MAX_JOBS
+
+OWN = "# swdual "
+"""How the line begins that tells what a table written by swdual cannot hold; JSON follows."""
 
 PIECE_ROWS = 1_000
 """Few enough for the caches of the processor: more take twice the time."""
-
-
-class Piece(NamedTuple):
-    """Some rows: the line of each, and the texts of each column by its name."""
-
-    lines: list[int]
-    columns: dict[str, tuple[str, ...]]
 
 
 class TextTable:
@@ -36,10 +37,10 @@ class TextTable:
 
     Attributes
     ----------
-    comments
-        The lines with a ``#`` before the header.
     header
         The names of the columns.
+    notes
+        What `swdual` wrote about the table, behind `OWN` in a line before the header, or None.
     """
 
     def __init__(
@@ -50,28 +51,49 @@ class TextTable:
         quotes: Literal[0, 3] = csv.QUOTE_MINIMAL,
     ) -> None:
         text = io.TextIOWrapper(stream, "utf-8", "surrogateescape", newline="")
-        self.comments: list[str] = []
+        self.notes: str | None = None
         self._name, self._skipped, line = name, 0, ""
         for line in text:
             self._skipped += 1
-            if line.startswith("#"):
-                self.comments.append(line)
-            elif line.strip():
+            if line.startswith(OWN):
+                self.notes = line.removeprefix(OWN)
+            if line.strip() and not line.startswith("#"):
                 break
         delimiter = max(delimiters, key=line.count)
         reader = csv.reader([line], delimiter=delimiter, quoting=quotes)
         self.header = [word.strip() for word in next(reader, [])]
         self._rows = csv.reader(text, delimiter=delimiter, quoting=quotes)
 
-    def pieces(self) -> Iterator[Piece]:
-        """Yield the rows in pieces.
+    def read(self, wanted: Wanted) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
+        """Return (rows,) the columns that are wanted, and the line of each row.
 
         Raises
         ------
         InputError
-            If a row has another number of columns than the header, or there are no rows.
+            If a row or a text is malformed: with the line.
         """
-        jobs, line, width = 0, self._skipped + 1, len(self.header)
+        lines: list[int] = []
+        found: dict[str, list[NDArray[Any]]] = {key: [] for key in wanted}
+        places = {column: place for place, column in enumerate(self.header)}
+        for piece, rows in self.pieces():
+            lines += piece
+            columns = [*zip(*rows, strict=True)]
+            error = partial(row_error, self._name, piece)
+            for key, (column, converter) in wanted.items():
+                found[key].append(convert(columns[places[column]], column, converter, error))
+        empty = [np.zeros(0)]
+        arrays = {key: np.concatenate(parts or empty) for key, parts in found.items()}
+        return arrays, np.array(lines, np.int64)
+
+    def pieces(self) -> Iterator[tuple[list[int], list[list[str]]]]:
+        """Yield the line of each row, and the rows, in pieces.
+
+        Raises
+        ------
+        InputError
+            If a row has another number of columns than the header, or there are too many.
+        """
+        count, line, width = 0, self._skipped + 1, len(self.header)
         try:
             while rows := [*islice(self._rows, PIECE_ROWS)]:
                 # A row has several lines if there are line ends in quotes.
@@ -91,14 +113,11 @@ class TextTable:
                             why = f"has {len(row)} columns, but the header {width}"
                             why += "; is a delimiter in a name?"
                             raise InputError(why, file=self._name, line=number)
-                jobs += len(rows)
-                if jobs > MAX_JOBS:
-                    raise InputError(f"has more than {MAX_JOBS:,} jobs", file=self._name)
+                count += len(rows)
+                if count > MAX_JOBS:
+                    raise InputError(f"has more than {MAX_JOBS:,} rows", file=self._name)
                 if rows:
-                    columns = zip(*rows, strict=True)
-                    yield Piece(lines, dict(zip(self.header, columns, strict=True)))
+                    yield lines, rows
         except csv.Error as error:
             line = self._skipped + self._rows.line_num
             raise InputError(f"is no row of a table: {error}", file=self._name, line=line) from None
-        if not jobs:
-            raise InputError("has no jobs; is this a table with a header?", file=self._name)
