@@ -6,6 +6,7 @@ import io
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import IO, cast
 
 from swdual.errors import InputError
@@ -16,8 +17,13 @@ from swdual.io.stream import open_text, source_name
 from swdual.registry import unknown
 from swdual.runtime.keywords import suggest_names
 from swdual.scheduling.workload.cleaning import clean
-from swdual.scheduling.workload.readers import batsim, elastisim, parquet, sacct, table
-from swdual.scheduling.workload.readers.contract import Columns, TraceFormat
+from swdual.scheduling.workload.readers import parquet, sacct, table
+from swdual.scheduling.workload.readers.simulators import (
+    read_batsim,
+    read_elastisim,
+    write_batsim,
+)
+from swdual.scheduling.workload.readers.table import Columns
 from swdual.scheduling.workload.repair import Repairs
 from swdual.scheduling.workload.swf import SWF, find_wrong, format_trace, parse_trace, to_trace
 from swdual.scheduling.workload.trace import Trace
@@ -27,25 +33,55 @@ from swdual.text.messages import quote
 HEAD_BYTES = 1 << 16
 """How much of a file tells its format."""
 
-STANDARD = TraceFormat(
-    "swf",
-    "the Standard Workload Format",
-    re.compile(rb"\s*(;|\Z|[-+.\d]\S*([ \t]+[^,|]*)?(\n|\Z))").match,
-    lambda stream, name, _: parse_trace(stream, name),
-)
+TABLE = re.compile(rb"PAR1|(#[^\n]*\n|\s)*(?![#{\[\s])[^\n]*[,\t;]")
+SACCT = re.compile(rb"\s*[^\n,;\t]*\bJobID(Raw)?\b[^\n,;\t]*(\n|\Z)", re.IGNORECASE)
+STANDARD = re.compile(rb"\s*(;|\Z|[-+.\d]\S*([ \t]+[^,|]*)?(\n|\Z))")
+
+
+@dataclass(frozen=True)
+class TraceFormat:
+    """A format of traces.
+
+    Parameters
+    ----------
+    what
+        What a file of it is, for messages.
+    begins
+        Returns whether a file that begins with these bytes, unpacked, is of this format.
+    read
+        Returns the trace in an open file of a name; of tables, with these columns.
+    """
+
+    what: str
+    begins: Callable[[bytes], object]
+    read: Callable[..., Trace]
+
+
+def _has_key(*keys: bytes) -> Callable[[bytes], bool]:
+    """Return a function that tells whether a JSON object has one of some keys."""
+    return lambda head: head.lstrip().startswith(b"{") and any(key in head for key in keys)
+
 
 FORMATS = {
-    each.name: each
-    for each in (STANDARD, sacct.FORMAT, batsim.FORMAT, elastisim.FORMAT, table.FORMAT)
+    "swf": TraceFormat("the Standard Workload Format", STANDARD.match, parse_trace),
+    "sacct": TraceFormat("output of Slurm's sacct", SACCT.match, sacct.read),
+    "batsim": TraceFormat(
+        "JSON of Batsim", _has_key(b'"subtime"', b'"nb_res"', b'"profiles"'), read_batsim
+    ),
+    "elastisim": TraceFormat(
+        "JSON of ElastiSim", _has_key(b'"application_model"', b'"num_nodes'), read_elastisim
+    ),
+    "table": TraceFormat("a table (CSV, TSV, Parquet)", TABLE.match, table.read),
 }
 """All formats by name; the first one that a file fits is taken."""
+
 
 CSV = FileKind("a table", (".csv",), lambda head: head.startswith(b"# swdual ") or is_table(head))
 PARQUET = FileKind("a Parquet file", (".parquet",), begins_with(parquet.MAGIC))
 
 WRITERS: Mapping[str, tuple[FileKind, Callable[[Trace], Iterator[bytes | memoryview]]]] = {
     ".swf": (SWF, format_trace),
-    ".json": (JSON, batsim.write),
+    ".json": (JSON, write_batsim),
     ".csv": (CSV, table.write_csv),
     ".parquet": (PARQUET, table.write_parquet),
 }
@@ -61,10 +97,11 @@ def load_trace(
         raise InputError(unknown("format of traces", format, FORMATS))
     with open_text(path, unless=(parquet.MAGIC,)) as stream:
         chosen = FORMATS[format] if format else _recognize(stream, name)
-        if columns is not None and chosen is not table.FORMAT:
-            raise InputError(
-                f"is {chosen.what}, whose columns are known; leave columns out", file=path
-            )
+        if columns is None:
+            return chosen.read(stream, name)
+        if chosen.read is not table.read:
+            what = f"is {chosen.what}, whose columns are known; leave columns out"
+            raise InputError(what, file=path)
         return chosen.read(stream, name, columns)
 
 

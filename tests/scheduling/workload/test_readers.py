@@ -15,8 +15,7 @@ from swdual.scheduling import read_workload
 from swdual.scheduling.workload import swf
 from swdual.scheduling.workload.formats import load_trace
 from swdual.scheduling.workload.readers import texts
-from swdual.scheduling.workload.readers.presets import PRESETS
-from swdual.scheduling.workload.readers.table import NEEDED
+from swdual.scheduling.workload.readers.table import NEEDED, PRESETS
 
 KB = {"K": 1, "M": 1024, "G": 1024**2, "T": 1024**3}
 

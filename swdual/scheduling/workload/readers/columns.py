@@ -93,7 +93,7 @@ class Converter(Protocol):
 
 
 @dataclass(frozen=True)
-class Numbers:
+class ToNumbers:
     """Texts that stand for numbers; NaN for those of `ABSENT`.
 
     Parameters
@@ -129,14 +129,14 @@ class Numbers:
             raise
 
 
-INSTANTS = Numbers(parse_instant, "date")
-DURATIONS = Numbers(parse_duration)
-IDENTIFIERS = Numbers(parse_identifier)
-STATUS = Numbers(parse_state)
+INSTANTS = ToNumbers(parse_instant, "date")
+DURATIONS = ToNumbers(parse_duration)
+IDENTIFIERS = ToNumbers(parse_identifier)
+STATUS = ToNumbers(parse_state)
 
 
 @dataclass(frozen=True)
-class Typed:
+class ToType:
     """Texts of values of a NumPy type, which is what they should be."""
 
     what: str
@@ -146,7 +146,7 @@ class Typed:
         return np.array(texts).astype(self.what)
 
 
-class Names:
+class ToNames:
     """Texts that become their places among the different ones, by their first appearance."""
 
     what = "name"
@@ -192,6 +192,15 @@ def convert(
                 why = f"column {column} is {quote(text)}, which is no {converter.what}"
                 raise error(place, f"{why}; correct it or empty it") from None
         raise
+
+
+def settle(found: dict[str, NDArray[Any]], wanted: Wanted) -> dict[str, tuple[str, ...]]:
+    """Put the numbers for names into what was read; return the names, where there are any."""
+    names = {}
+    for key, (_, converter) in wanted.items():
+        if isinstance(converter, ToNames):
+            found[key], names[key] = converter.settle(found[key])
+    return {key: told for key, told in names.items() if told}
 
 
 def build_trace(

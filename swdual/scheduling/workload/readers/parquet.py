@@ -14,7 +14,7 @@ from swdual.runtime.extras import import_extra
 from swdual.scheduling.workload.readers.columns import (
     INSTANTS,
     Converter,
-    Typed,
+    ToType,
     Wanted,
     convert,
     row_error,
@@ -70,7 +70,7 @@ class ParquetTable:
         if pa.types.is_dictionary(kind):
             array, kind = array.cast(kind.value_type), kind.value_type
         if kind not in (pa.string(), pa.large_string()):
-            if isinstance(converter, Typed):
+            if isinstance(converter, ToType):
                 return converter(array.to_numpy())
             return self._to_floats(array, column)
         if converter is INSTANTS:  # all at once where they are alike

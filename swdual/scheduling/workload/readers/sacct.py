@@ -21,12 +21,12 @@ from swdual.scheduling.workload.readers.columns import (
     DURATIONS,
     INSTANTS,
     STATUS,
-    Names,
-    Numbers,
+    ToNames,
+    ToNumbers,
     Wanted,
     build_trace,
+    settle,
 )
-from swdual.scheduling.workload.readers.contract import Columns, TraceFormat
 from swdual.scheduling.workload.readers.texts import TextTable
 from swdual.scheduling.workload.trace import MAX_VALUE, Trace
 from swdual.text.messages import pluralize
@@ -71,7 +71,7 @@ def find_tres(text: str, key: str) -> float:
     return np.nan
 
 
-class Steps:
+class ToSteps:
     """Texts that name jobs, whether they are steps; those of odd jobs are kept."""
 
     what = "job"
@@ -97,23 +97,26 @@ COUNTED = (
     *("reqnodes", "nnodes", "allocnodes", "consumedenergyraw"),
 )
 
-NUMBER = Numbers(lambda text: float(re.match(r"\d*", text)[0] or np.nan), plain=False)  # type: ignore[index]
+NUMBER = ToNumbers(lambda text: float(re.match(r"\d*", text)[0] or np.nan), plain=False)  # type: ignore[index]
 
 
-def _words(**words: float) -> Numbers:
-    return Numbers(lambda text: words.get(text.lower(), np.nan), plain=False)
+def _words(**words: float) -> ToNumbers:
+    return ToNumbers(lambda text: words.get(text.lower(), np.nan), plain=False)
 
 
 WANTED: Wanted = {
     **{column: (column, INSTANTS) for column in ("submit", "start", "end")},
     **{column: (column, DURATIONS) for column in COUNTED},
     **{
-        f"{column} {key}": (column, Numbers(partial(find_tres, key=key)))
+        f"{column} {key}": (column, ToNumbers(partial(find_tres, key=key)))
         for column in ("reqtres", "alloctres")
         for key in ("cpu", "node", "gres/gpu", "mem")
     },
-    "reqmem": ("reqmem", Numbers(parse_memory)),
-    "per": ("reqmem", Numbers(lambda text: {"c": 1.0, "n": 2.0}.get(text[-1:], 0.0), plain=False)),
+    "reqmem": ("reqmem", ToNumbers(parse_memory)),
+    "per": (
+        "reqmem",
+        ToNumbers(lambda text: {"c": 1.0, "n": 2.0}.get(text[-1:], 0.0), plain=False),
+    ),
     # Some sites have columns that say whether a job has its nodes for itself.
     "exclusive": ("exclusive", _words(**{"1": 1, "0": 0}, yes=1, exclusive=1, no=0)),
     "oversubscribe": ("oversubscribe", _words(no=1, exclusive=1, yes=0, ok=0, force=0)),
@@ -134,7 +137,7 @@ class _Found(dict[str, NDArray[np.float64]]):
         return values
 
 
-def read(stream: IO[bytes], name: str, columns: Columns = None) -> Trace:
+def read(stream: IO[bytes], name: str) -> Trace:
     """Return the trace of accounts.
 
     Steps are parts of jobs. Each task of an array and each component of a heterogeneous job is a
@@ -154,23 +157,21 @@ def read(stream: IO[bytes], name: str, columns: Columns = None) -> Trace:
             "--format JobIDRaw,JobID,Submit,Start,ElapsedRaw,TimelimitRaw,AllocCPUS,State",
             file=name,
         )
-    wanted, steps, named = dict(WANTED), Steps(), {field: Names() for field in NAMED}
-    wanted |= {"number": (jobs[-1], NUMBER), "step": (jobs[0], steps)}
+    steps = ToSteps()
+    chosen = {**WANTED, "number": (jobs[-1], NUMBER), "step": (jobs[0], steps)}
     for field, choice in NAMED.items():
-        wanted[field] = next((x for x in choice if x in known), ""), named[field]
-    found, lines = table.read(
-        {key: (known[column], each) for key, (column, each) in wanted.items() if column in known}
-    )
+        chosen[field] = next((x for x in choice if x in known), ""), ToNames()
+    wanted = {
+        key: (known[column], each) for key, (column, each) in chosen.items() if column in known
+    }
+    found, lines = table.read(wanted)
     for mark, what in (("+", "a component of a heterogeneous job"), ("[", "pending array tasks")):
         if steps.odd[mark]:
             count = pluralize(len(steps.odd[mark]), "row is", "rows are")
             text = "%s: %s %s, the first %s; each row is a job of its own"
             logger.warning(text, name, count, what, steps.odd[mark][0])
-    given = _convert(_Found(found))
-    names: dict[str, tuple[str, ...]] = {}
-    for field in NAMED.keys() & found:
-        given[field], told = named[field].settle(found[field])
-        names |= {field: told} if told else {}
+    names = settle(found, wanted)
+    given = _convert(_Found(found)) | {field: found[field] for field in NAMED if field in found}
     return build_trace(given, name, lines=lines, names=names)
 
 
@@ -206,11 +207,3 @@ def _convert(found: _Found) -> dict[str, NDArray[np.float64]]:
         "exclusive": found.first("oversubscribe", "exclusive", above=-np.inf),
         "power": np.where(joules < MAX_VALUE, watts, np.nan),
     }
-
-
-FORMAT = TraceFormat(
-    "sacct",
-    "output of Slurm's sacct",
-    re.compile(rb"\s*[^\n,;\t]*\bJobID(Raw)?\b[^\n,;\t]*(\n|\Z)", re.IGNORECASE).match,
-    read,
-)

@@ -1,4 +1,8 @@
-"""Tables with a row a job: Parquet, CSV, TSV; which column holds what is told or found."""
+"""Tables with a row a job: Parquet, CSV, TSV; which column holds what is told or found.
+
+The columns of the presets were taken from the descriptions that the authors of the data publish,
+not from copies of the data: docs/traces.md names the pages.
+"""
 
 from __future__ import annotations
 
@@ -23,17 +27,42 @@ from swdual.scheduling.workload.readers.columns import (
     INSTANTS,
     STATUS,
     Converter,
-    Names,
-    Typed,
+    ToNames,
+    ToType,
     build_trace,
+    settle,
 )
-from swdual.scheduling.workload.readers.contract import Columns, TraceFormat
 from swdual.scheduling.workload.readers.parquet import ParquetTable
-from swdual.scheduling.workload.readers.presets import PRESETS
 from swdual.scheduling.workload.readers.texts import OWN, PIECE_ROWS, TextTable
 from swdual.scheduling.workload.swf import find_names, write_numbers
 from swdual.scheduling.workload.trace import EXTRA, FIELDS, MISSING, NAMED, Trace
 from swdual.text.messages import quote
+
+Columns = Mapping[str, str] | str | None
+"""Which column of a table holds which field, or the name of a preset; None: as the header says.
+A column may be followed by ``*`` and a factor that makes seconds, KB or watts of its values."""
+
+PRESETS: Mapping[str, Mapping[str, str]] = {
+    "fdata": {
+        **{"number": "jid", "submit_time": "adt", "start_time": "sdt", "end_time": "edt"},
+        **{"run_time": "duration", "requested_time": "elpl", "status": "exit state"},
+        **{"allocated_processors": "cnumat", "requested_processors": "cnumr", "nodes": "nnumr"},
+        **{"user": "usr", "executable": "jnam", "power": "avgpcon"},
+    },
+    "pm100": {
+        **{"number": "job_id", "submit_time": "submit_time", "start_time": "start_time"},
+        **{"run_time": "run_time", "requested_time": "time_limit*60", "status": "job_state"},
+        **{"allocated_processors": "num_cores_alloc", "requested_processors": "num_cores_req"},
+        **{"nodes": "num_nodes_req", "gpus": "num_gpus_req", "job_memory": "mem_req*1048576"},
+        **{"user": "user_id", "group": "group_id", "partition": "partition", "queue": "qos"},
+        "power": "node_power_consumption",
+    },
+    "helios": {
+        **{"number": "job_id", "submit_time": "submit_time", "start_time": "start_time"},
+        **{"run_time": "duration", "processors": "cpu_num", "nodes": "node_num"},
+        **{"gpus": "gpu_num", "status": "state", "user": "user", "partition": "vc"},
+    },
+}
 
 CONVERTERS: Mapping[str, Converter] = {
     **dict.fromkeys(("submit_time", "start_time", "end_time"), INSTANTS),
@@ -140,23 +169,20 @@ def read(stream: IO[bytes], name: str, columns: Columns = None) -> Trace:
             notes = json.loads(table.notes)
             header = tuple(map(str, notes["header"]))
             names = {field: tuple(told) for field, told in notes["names"].items()}
-            further = {x: Typed(np.dtype(kind).str) for x, kind in notes["extra"].items()}
+            further = {x: ToType(np.dtype(kind).str) for x, kind in notes["extra"].items()}
         except (ValueError, TypeError, KeyError, AttributeError):
             raise InputError("the notes of swdual on it are damaged", file=name) from None
     mapped = choose_columns(table.header, columns, name)
-    converters = {
-        field: Names() if field in NAMED else CONVERTERS.get(field, DURATIONS) for field in mapped
+    wanted: dict[str, tuple[str, Converter]] = {
+        field: (column, ToNames() if field in NAMED else CONVERTERS.get(field, DURATIONS))
+        for field, (column, _) in mapped.items()
     }
-    found, lines = table.read(
-        {field: (column, converters[field]) for field, (column, _) in mapped.items()}
-        | {x: (x, typed) for x, typed in further.items() if x in table.header}
-    )
+    wanted |= {x: (x, typed) for x, typed in further.items() if x in table.header}
+    found, lines = table.read(wanted)
     extra = {column: found.pop(column) for column in further if column in found}
-    for field, converter in converters.items():
-        if isinstance(converter, Names):
-            found[field], told = converter.settle(found[field])
-            names |= {field: told} if told else {}
-        found[field] = found[field] * mapped[field][1]
+    names |= settle(found, wanted)
+    for field, (_, factor) in mapped.items():
+        found[field] = found[field] * factor
     trace = build_trace(found, name, lines=lines, names=names, header=header)
     return replace(trace, extra={**trace.extra, **extra})
 
@@ -196,17 +222,3 @@ def write_csv(trace: Trace) -> Iterator[bytes]:
 def write_parquet(trace: Trace) -> Iterator[memoryview]:
     """Yield a trace as Parquet; numbers stand for names, which the metadata tell."""
     yield parquet.write(_columns(trace), _describe(trace))
-
-
-def _begins(head: bytes) -> bool:
-    """Return whether a file is Parquet, or its first line, behind comments, has several columns."""
-    if head.startswith(parquet.MAGIC):
-        return True
-    lines = (line for line in head.split(b"\n") if line.strip() and not line.startswith(b"#"))
-    first = next(lines, b"")
-    return not first.lstrip().startswith((b"{", b"[")) and any(
-        x in first for x in (b",", b"\t", b";")
-    )
-
-
-FORMAT = TraceFormat("table", "a table (CSV, TSV, Parquet)", _begins, read)

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
+import os
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from itertools import accumulate, islice
-from typing import IO, Any, Literal
+from pathlib import Path
+from typing import IO, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
+from swdual.io.stream import open_text
 from swdual.scheduling.workload.readers.columns import Wanted, convert, row_error
 from swdual.scheduling.workload.swf import MAX_JOBS
+from swdual.text.messages import quote
+
+Row = TypeVar("Row")
 
 OWN = "# swdual "
 """How the line begins that tells what a table written by swdual cannot hold; JSON follows."""
@@ -93,31 +98,64 @@ class TextTable:
         InputError
             If a row has another number of columns than the header, or there are too many.
         """
-        count, line, width = 0, self._skipped + 1, len(self.header)
+        lines: list[int] = []
+        rows: list[list[str]] = []
+        count, end = 0, 0
         try:
-            while rows := [*islice(self._rows, PIECE_ROWS)]:
-                # A row has several lines if there are line ends in quotes.
-                counts = (1 + sum(cell.count("\n") for cell in row) for row in rows)
-                end = self._skipped + self._rows.line_num + 1
-                begins = (
-                    range(line, end)
-                    if end - line == len(rows)
-                    else accumulate(counts, initial=line)
-                )
-                lines, line = [*islice(begins, len(rows))], end
-                if {*map(len, rows)} != {width}:
-                    lines = [number for number, row in zip(lines, rows, strict=True) if row]
-                    rows = [row for row in rows if row]
-                    for number, row in zip(lines, rows, strict=True):
-                        if len(row) != width:
-                            why = f"has {len(row)} columns, but the header {width}"
-                            why += "; is a delimiter in a name?"
-                            raise InputError(why, file=self._name, line=number)
-                count += len(rows)
-                if count > MAX_JOBS:
-                    raise InputError(f"has more than {MAX_JOBS:,} rows", file=self._name)
-                if rows:
+            for row in self._rows:
+                line, end = self._skipped + end + 1, self._rows.line_num  # it may be several
+                if len(row) == len(self.header):
+                    lines.append(line)
+                    rows.append(row)
+                elif row:
+                    why = f"has {len(row)} columns, but the header {len(self.header)}"
+                    why += "; is a delimiter in a name?"
+                    raise InputError(why, file=self._name, line=line)
+                if len(rows) == PIECE_ROWS:
                     yield lines, rows
+                    count += len(rows)
+                    lines, rows = [], []
+                if count + len(rows) > MAX_JOBS:
+                    raise InputError(f"has more than {MAX_JOBS:,} rows", file=self._name)
+            if rows:
+                yield lines, rows
         except csv.Error as error:
             line = self._skipped + self._rows.line_num
             raise InputError(f"is no row of a table: {error}", file=self._name, line=line) from None
+
+
+def parse_rows(
+    path: str | os.PathLike[str], columns: Sequence[str], parse: Callable[..., Row]
+) -> list[Row]:
+    """Return what the rows of a small CSV file mean.
+
+    Parameters
+    ----------
+    path
+        The file, compressed or not.
+    columns
+        Its columns, which may be in any order.
+    parse
+        Returns what a row means, whose texts it takes by the names of the columns.
+
+    Raises
+    ------
+    InputError
+        If the columns are other ones, or ``parse`` says so: with the line.
+    """
+    found = []
+    name = os.fspath(path)
+    with open_text(Path(path)) as stream:  # a path, as "-" would be standard input
+        table = TextTable(stream, name, ",")
+        header = [column.lower() for column in table.header]
+        if sorted(header) != sorted(columns):
+            given = quote(",".join(table.header))
+            why = f"the first line must name the columns {', '.join(columns)}, not {given}"
+            raise InputError(why, file=name, line=1)
+        for lines, rows in table.pieces():
+            for line, row in zip(lines, rows, strict=True):
+                try:
+                    found.append(parse(**dict(zip(header, map(str.strip, row), strict=True))))
+                except InputError as error:
+                    raise InputError(error.message, file=name, line=line) from error
+    return found
