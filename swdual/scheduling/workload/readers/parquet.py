@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from swdual.errors import InputError
 from swdual.runtime.extras import import_extra
 from swdual.scheduling.workload.readers.columns import (
+    IDENTIFIERS,
     INSTANTS,
     Converter,
     ToType,
@@ -77,6 +78,10 @@ class ParquetTable:
             for date in (pa.timestamp("us"), pa.timestamp("us", "UTC")):
                 with suppress(pa.ArrowInvalid):
                     return self._to_floats(array.cast(date), column)
+        if converter is IDENTIFIERS:  # likewise: numbers, or texts that are none
+            with suppress(pa.ArrowInvalid):
+                return self._to_floats(array.cast(pa.float64()), column)
+            return np.full(len(array), np.nan)
         coded = array.combine_chunks().dictionary_encode("encode")
         places = coded.indices.to_numpy()
 

@@ -7,6 +7,7 @@ import io
 import os
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Literal, TypeVar
 
@@ -77,18 +78,19 @@ class TextTable:
         InputError
             If a row or a text is malformed: with the line.
         """
-        lines: list[int] = []
+        numbers = [np.zeros(0, np.int64)]
         found: dict[str, list[NDArray[Any]]] = {key: [] for key in wanted}
         places = {column: place for place, column in enumerate(self.header)}
-        for piece, rows in self.pieces():
-            lines += piece
+        for lines, rows in self.pieces():
+            numbers.append(np.array(lines))
             columns = [*zip(*rows, strict=True)]
-            error = partial(row_error, self._name, piece)
+            error = partial(row_error, self._name, lines)
             for key, (column, converter) in wanted.items():
                 found[key].append(convert(columns[places[column]], column, converter, error))
         empty = [np.zeros(0)]
-        arrays = {key: np.concatenate(parts or empty) for key, parts in found.items()}
-        return arrays, np.array(lines, np.int64)
+        # The parts of a column are let go once they are joined.
+        arrays = {key: np.concatenate(found.pop(key) or empty) for key in wanted}
+        return arrays, np.concatenate(numbers)
 
     def pieces(self) -> Iterator[tuple[list[int], list[list[str]]]]:
         """Yield the line of each row, and the rows, in pieces.
@@ -100,25 +102,24 @@ class TextTable:
         """
         lines: list[int] = []
         rows: list[list[str]] = []
-        count, end = 0, 0
+        end, width = 0, len(self.header)
         try:
-            for row in self._rows:
+            for row in islice(self._rows, MAX_JOBS):
                 line, end = self._skipped + end + 1, self._rows.line_num  # it may be several
-                if len(row) == len(self.header):
+                if len(row) == width:
                     lines.append(line)
                     rows.append(row)
                 elif row:
-                    why = f"has {len(row)} columns, but the header {len(self.header)}"
+                    why = f"has {len(row)} columns, but the header {width}"
                     why += "; is a delimiter in a name?"
                     raise InputError(why, file=self._name, line=line)
                 if len(rows) == PIECE_ROWS:
                     yield lines, rows
-                    count += len(rows)
                     lines, rows = [], []
-                if count + len(rows) > MAX_JOBS:
-                    raise InputError(f"has more than {MAX_JOBS:,} rows", file=self._name)
             if rows:
                 yield lines, rows
+            if next(self._rows, None) is not None:
+                raise InputError(f"has more than {MAX_JOBS:,} rows", file=self._name)
         except csv.Error as error:
             line = self._skipped + self._rows.line_num
             raise InputError(f"is no row of a table: {error}", file=self._name, line=line) from None
