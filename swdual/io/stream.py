@@ -146,26 +146,6 @@ def open_source(source: Source, *, warns: bool = True) -> Iterator[tuple[InputSt
         yield (raw if kind is None else _Unpacked(raw, kind, name if warns else None)), kind
 
 
-def peek_stdin(size: int) -> bytes:
-    """Return the first bytes of standard input, unpacked; whoever reads it gets them again.
-
-    Parameters
-    ----------
-    size
-        How many bytes there are at most; those that are there now.
-    """
-    if sys.stdin is None:
-        raise InputError("is closed", file=source_name("-"))
-    head = cast(io.BufferedReader, sys.stdin.buffer).peek(size)
-    kind = find_compression(head)
-    if kind is None:
-        return head[:size]
-    try:
-        return _begin(kind).decompress(head, size)
-    except Exception as error:
-        raise read_error("-", kind, error) from error
-
-
 def _open_file(source: Source) -> io.BufferedReader:
     """Open a file, which may be remote.
 

@@ -6,9 +6,7 @@ that fails are requeued (``scontrol update state=drain``, ``JobRequeue``).
 
 from __future__ import annotations
 
-import csv
 import heapq
-import io
 import math
 import os
 from collections.abc import Iterable, Iterator
@@ -19,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
-from swdual.io.input import read_small
 from swdual.registry import unknown
 from swdual.scheduling import processors as sets
+from swdual.scheduling.workload.readers.texts import parse_rows
 from swdual.text.messages import pluralize, quote
 
 KINDS = {
@@ -32,9 +30,6 @@ KINDS = {
 """The kinds of outages, and what they mean."""
 
 COLUMNS = ("kind", "start", "end", "nodes")
-
-MAX_BYTES = 1 << 26
-"""The largest file of outages."""
 
 MAX_OUTAGES = 1_000_000
 """How many outages a simulation may have: jobs that always fail would never end."""
@@ -174,33 +169,7 @@ class Outages:
         InputError
             If the file cannot be read, or holds no such outages: with the line.
         """
-        try:
-            text = read_small(path, MAX_BYTES).decode()
-        except UnicodeDecodeError as error:
-            raise InputError("is not text in UTF-8", file=path) from error
-        rows = csv.reader(io.StringIO(text))
-        header = [name.strip() for name in next(rows, [])]
-        if sorted(header) != sorted(COLUMNS):
-            raise InputError(
-                f"the first line must name the columns {', '.join(COLUMNS)}, not "
-                f"{quote(','.join(header))}",
-                file=path,
-                line=1,
-            )
-        found = []
-        for row in rows:
-            if not row:
-                continue
-            if len(row) != len(header):
-                raise InputError(
-                    f"has {len(row)} fields, not {len(header)}", file=path, line=rows.line_num
-                )
-            values = dict(zip(header, map(str.strip, row), strict=True))
-            try:
-                found.append(_parse_row(values))
-            except InputError as error:
-                raise InputError(error.message, file=path, line=rows.line_num) from error
-        return cls(tuple(found), checkpoint)
+        return cls(tuple(parse_rows(path, COLUMNS, _parse_row)), checkpoint)
 
     @classmethod
     def draw(
@@ -284,18 +253,16 @@ def _parse_means(text: str) -> dict[str, float]:
     return values
 
 
-def _parse_row(values: dict[str, str]) -> Outage:
+def _parse_row(kind: str, start: str, end: str, nodes: str) -> Outage:
     """Return the outage of a row of a file."""
     times = {}
-    for name in ("start", "end"):
+    for name, text in ("start", start), ("end", end):
         try:
-            times[name] = float(values[name])
+            times[name] = float(text)
         except ValueError:
-            raise InputError(f"{name} is {quote(values[name])}; write seconds") from None
-    ranges = sets.parse(values["nodes"])
-    nodes = [np.arange(first, stop) for first, stop in ranges.tolist()]
-    all_nodes = np.concatenate([np.zeros(0, np.int64), *nodes])
-    outage = Outage(values["kind"], nodes=all_nodes, **times)
+            raise InputError(f"{name} is {quote(text)}; write seconds") from None
+    ranges = [np.arange(first, stop) for first, stop in sets.parse(nodes).tolist()]
+    outage = Outage(kind, nodes=np.concatenate([np.zeros(0, np.int64), *ranges]), **times)
     _check(outage)
     return outage
 

@@ -5,22 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from datetime import UTC, datetime
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from swdual.errors import InputError
-from swdual.io.input import read_small
 from swdual.registry import unknown
+from swdual.scheduling.workload.readers.columns import parse_instant
+from swdual.scheduling.workload.readers.texts import parse_rows
 from swdual.scheduling.workload.trace import MAX_VALUE
 from swdual.text.messages import quote
 
 Column = NDArray[np.float64]
-
-MAX_BYTES = 256 << 20
-"""The largest file."""
 
 PERIODS = {"day": 86_400.0, "week": 604_800.0}
 
@@ -78,7 +75,7 @@ class Signal:
         unix_start_time: float | None = None,
         period: float | None = None,
     ) -> Signal:
-        """Read a signal: CSV with the head ``time,value``, and a line for each step.
+        """Read a signal: CSV with the columns time and value, and a line for each step.
 
         Parameters
         ----------
@@ -95,27 +92,20 @@ class Signal:
         InputError
             If the file is no signal; with the line and the column.
         """
-        name = os.fspath(path)
-        head, *rows = read_small(path, MAX_BYTES).decode(errors="replace").split("\n")
-        if [cell.strip().lower() for cell in head.split(",")] != ["time", "value"]:
-            raise InputError("does not begin with the line time,value", file=name, line=1)
-        steps: list[list[float]] = []
-        for line, row in enumerate(rows, 2):
-            if not row.strip():
-                continue
-            time, _, value = map(str.strip, row.partition(","))
-            try:
-                number = _parse_number(value, "column value")
-                steps.append([_parse_time(time, unix_start_time), number])
-                if len(steps) > 1 and steps[-1][0] <= steps[-2][0]:
-                    raise InputError("column time: is not after that before; sort the lines")
-            except InputError as error:
-                raise InputError(error.message, file=name, line=line) from None
-        times, values = np.array(steps).reshape(-1, 2).T
+        steps: list[tuple[float, float]] = []
+
+        def parse_row(time: str, value: str) -> None:
+            step = _parse_time(time, unix_start_time), _parse_number(value, "column value")
+            if steps and step[0] <= steps[-1][0]:
+                raise InputError("column time: is not after that before; sort the lines")
+            steps.append(step)
+
+        parse_rows(path, ("time", "value"), parse_row)
         try:
+            times, values = np.array(steps).reshape(-1, 2).T
             return cls(times, values, period)
         except InputError as error:
-            raise InputError(error.message, file=name) from None
+            raise InputError(error.message, file=path) from None
 
     def at(self, time: ArrayLike) -> Column:
         """Return the values that hold at times, in seconds."""
@@ -233,11 +223,11 @@ def _parse_time(text: str, unix_start_time: float | None) -> float:
     except ValueError:
         pass
     try:
-        date = datetime.fromisoformat(text)
-    except ValueError:
+        date = parse_instant(text)
+    except (ValueError, OverflowError):
         why = f"column time: {quote(text)} is neither seconds nor a date like 2024-05-01T13:00"
         raise InputError(why) from None
     if unix_start_time is None:
         why = "column time: a date, but when the trace began is not known; write its seconds"
         raise InputError(why)
-    return date.replace(tzinfo=date.tzinfo or UTC).timestamp() - unix_start_time
+    return date - unix_start_time

@@ -113,11 +113,12 @@ def test_a_file_has_seconds_or_dates(tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", r"price.csv:1: does not begin with the line time,value"),
-        ("time;value\n", r"price.csv:1: does not begin with the line time,value"),
+        ("", r"price.csv:1: the first line must name the columns time, value, not"),
+        ("time;value\n", r"price.csv:1: the first line must name the columns .* not 'time;value'"),
         ("time,value\n", r"price.csv: a signal has ascending times"),
-        ("time,value\n1,2\n3\n", r"price.csv:3: column value: '' is no number"),
-        ("time,value\n1,2,3\n", r"price.csv:2: column value: '2,3' is no number"),
+        ("time,value\n1,2\n3\n", r"price.csv:3: has 1 columns, but the header 2"),
+        ("time,value\n1,2\n3,\n", r"price.csv:3: column value: '' is no number"),
+        ("time,value\n1,2,3\n", r"price.csv:2: has 3 columns, but the header 2"),
         ("time,value\nnoon,2\n", r"price.csv:2: column time: 'noon' is neither seconds nor a date"),
         ("time,value\n5,2\n5,3\n", r"price.csv:3: column time: is not after that before"),
     ],

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import io
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import IO, cast
 
 from swdual.errors import InputError
 from swdual.io.endings import find_ending
 from swdual.io.file_kind import JSON, PARQUET, FileKind, is_table
 from swdual.io.output import replace_file
-from swdual.io.stream import open_text, peek_stdin
+from swdual.io.stream import open_text, source_name
 from swdual.registry import unknown
 from swdual.runtime.keywords import suggest_names
 from swdual.scheduling.workload.cleaning import clean
-from swdual.scheduling.workload.readers import batsim, elastisim, sacct, swf, table
-from swdual.scheduling.workload.readers.contract import Columns
+from swdual.scheduling.workload.readers import parquet, sacct, table
+from swdual.scheduling.workload.readers.simulators import (
+    read_batsim,
+    read_elastisim,
+    write_batsim,
+)
+from swdual.scheduling.workload.readers.table import Columns
 from swdual.scheduling.workload.repair import Repairs
-from swdual.scheduling.workload.swf import SWF, find_wrong, format_trace, to_trace
+from swdual.scheduling.workload.swf import SWF, find_wrong, format_trace, parse_trace, to_trace
 from swdual.scheduling.workload.trace import Trace
 from swdual.scheduling.workload.workload import Workload
 from swdual.text.messages import quote
@@ -24,9 +33,45 @@ from swdual.text.messages import quote
 HEAD_BYTES = 1 << 16
 """How much of a file tells its format."""
 
+TABLE = re.compile(rb"PAR1|(#[^\n]*\n|\s)*(?![#{\[\s])[^\n]*[,\t;]")
+SACCT = re.compile(rb"\s*[^\n,;\t]*\bJobID(Raw)?\b[^\n,;\t]*(\n|\Z)", re.IGNORECASE)
+STANDARD = re.compile(rb"\s*(;|\Z|[-+.\d]\S*([ \t]+[^,|]*)?(\n|\Z))")
+
+
+@dataclass(frozen=True)
+class TraceFormat:
+    """A format of traces.
+
+    Parameters
+    ----------
+    what
+        What a file of it is, for messages.
+    begins
+        Returns whether a file that begins with these bytes, unpacked, is of this format.
+    read
+        Returns the trace in an open file of a name; of tables, with these columns.
+    """
+
+    what: str
+    begins: Callable[[bytes], object]
+    read: Callable[..., Trace]
+
+
+def _has_key(*keys: bytes) -> Callable[[bytes], bool]:
+    """Return a function that tells whether a JSON object has one of some keys."""
+    return lambda head: head.lstrip().startswith(b"{") and any(key in head for key in keys)
+
+
 FORMATS = {
-    each.name: each
-    for each in (swf.FORMAT, sacct.FORMAT, batsim.FORMAT, elastisim.FORMAT, table.FORMAT)
+    "swf": TraceFormat("the Standard Workload Format", STANDARD.match, parse_trace),
+    "sacct": TraceFormat("output of Slurm's sacct", SACCT.match, sacct.read),
+    "batsim": TraceFormat(
+        "JSON of Batsim", _has_key(b'"subtime"', b'"nb_res"', b'"profiles"'), read_batsim
+    ),
+    "elastisim": TraceFormat(
+        "JSON of ElastiSim", _has_key(b'"application_model"', b'"num_nodes'), read_elastisim
+    ),
+    "table": TraceFormat("a table (CSV, TSV, Parquet)", TABLE.match, table.read),
 }
 """All formats by name; the first one that a file fits is taken."""
 
@@ -35,7 +80,7 @@ CSV = FileKind("a table", (".csv",), lambda head: head.startswith(b"# swdual ") 
 
 WRITERS: Mapping[str, tuple[FileKind, Callable[[Trace], Iterator[bytes | memoryview]]]] = {
     ".swf": (SWF, format_trace),
-    ".json": (JSON, batsim.write),
+    ".json": (JSON, write_batsim),
     ".csv": (CSV, table.write_csv),
     ".parquet": (PARQUET, table.write_parquet),
 }
@@ -46,32 +91,30 @@ def load_trace(
     path: str | os.PathLike[str], columns: Columns = None, format: str | None = None
 ) -> Trace:
     """Return the jobs of a file as they stand there; see `read_workload`."""
-    if format is None:
-        format = _recognize(path)
-    elif format not in FORMATS:
+    name = source_name(path)
+    if format is not None and format not in FORMATS:
         raise InputError(unknown("format of traces", format, FORMATS))
-    if columns is not None and format != "table":
-        raise InputError(
-            f"is {FORMATS[format].what}, whose columns are known; leave columns out", file=path
-        )
-    return FORMATS[format].read(path, columns)
+    with open_text(path, unless=(parquet.MAGIC,)) as stream:
+        chosen = FORMATS[format] if format else _recognize(stream, name)
+        if columns is None:
+            return chosen.read(stream, name)
+        if chosen.read is not table.read:
+            what = f"is {chosen.what}, whose columns are known; leave columns out"
+            raise InputError(what, file=path)
+        return chosen.read(stream, name, columns)
 
 
-def _recognize(path: str | os.PathLike[str]) -> str:
-    """Return the name of the format of a file, by its first bytes."""
-    if os.fspath(path) == "-":
-        head = peek_stdin(HEAD_BYTES)
-    else:
-        with open_text(path, unless=(table.PARQUET,)) as stream:
-            head = stream.read(HEAD_BYTES)
+def _recognize(stream: IO[bytes], name: str) -> TraceFormat:
+    """Return the format of an open file, by its first bytes."""
+    head = cast(io.BufferedReader, stream).peek(HEAD_BYTES)[:HEAD_BYTES]
     for each in FORMATS.values():
         if each.begins(head):
-            return each.name
+            return each
     first = head.lstrip().split(b"\n")[0].decode(errors="surrogateescape")
     raise InputError(
         f"begins with {quote(first)}, which is no trace that swdual reads; it reads "
         f"{', '.join(each.what for each in FORMATS.values())}",
-        file=path,
+        file=name,
     )
 
 

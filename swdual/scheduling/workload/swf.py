@@ -15,7 +15,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from swdual.errors import InputError
 from swdual.io.file_kind import FileKind
 from swdual.io.output import replace_file, split_compression
-from swdual.io.stream import read_text, source_name
+from swdual.io.stream import open_text, source_name
 from swdual.runtime.keywords import suggest_names
 from swdual.scheduling.job import seconds
 from swdual.scheduling.workload.cleaning import clean
@@ -48,6 +48,8 @@ UNKNOWN = ("0", "-1")
 
 MAX_LINE_BYTES = 1 << 20
 """How long a line and the header may be: memory stays bounded."""
+
+BLOCK_BYTES = 4 << 20
 
 MAX_JOBS = 10_000_000
 """A few bytes of gzip may hold any number of lines; these take some 3 GB of memory. The longest log
@@ -97,32 +99,36 @@ def read_swf(
 
 def read_trace(path: str | os.PathLike[str]) -> Trace:
     """Return the lines of a trace as they stand in the file; see `read_swf`."""
-    name = source_name(path)
+    with open_text(path) as stream:
+        return parse_trace(stream, source_name(path))
+
+
+def parse_trace(stream: IO[bytes], name: str) -> Trace:
+    """Return the lines of a trace as they stand in an open file of a name; see `read_swf`."""
     header: dict[int, str] = {}
     values: list[NDArray[np.float64]] = []
     lines: list[NDArray[np.int64]] = []
     jobs = 0
-    with read_text(path) as parts:
-        for first, block in _read_blocks(parts, name):
-            texts: list[bytes] = []
-            numbers: list[int] = []
-            for number, text in enumerate(block.split(b"\n"), first):
-                start = text.lstrip()
-                if not start:
-                    continue
-                if not start.startswith(b";"):
-                    texts.append(text)
-                    numbers.append(number)
-                elif not texts and not values:
-                    header[number] = text.decode(errors="surrogateescape")
-            if sum(map(len, header.values())) > MAX_LINE_BYTES:
-                raise InputError("the comments at the top do not end; is this a trace?", file=name)
-            jobs += len(texts)
-            if jobs > MAX_JOBS:
-                raise InputError(f"has more than {MAX_JOBS:,} jobs; cut it in parts", file=name)
-            if texts:
-                values.append(_parse(texts, numbers, name))
-                lines.append(np.array(numbers, np.int64))
+    for first, block in _read_blocks(stream, name):
+        texts: list[bytes] = []
+        numbers: list[int] = []
+        for number, text in enumerate(block.split(b"\n"), first):
+            start = text.lstrip()
+            if not start:
+                continue
+            if not start.startswith(b";"):
+                texts.append(text)
+                numbers.append(number)
+            elif not texts and not values:
+                header[number] = text.decode(errors="surrogateescape")
+        if sum(map(len, header.values())) > MAX_LINE_BYTES:
+            raise InputError("the comments at the top do not end; is this a trace?", file=name)
+        jobs += len(texts)
+        if jobs > MAX_JOBS:
+            raise InputError(f"has more than {MAX_JOBS:,} jobs; cut it in parts", file=name)
+        if texts:
+            values.append(_parse(texts, numbers, name))
+            lines.append(np.array(numbers, np.int64))
     if not jobs:
         raise InputError("has no job lines; is this a trace of the right format?", file=name)
     _compare_header(header, name)
@@ -163,10 +169,10 @@ def write_swf(jobs: Trace | Workload, path: str | os.PathLike[str], *, force: bo
             stream.write(piece)
 
 
-def _read_blocks(parts: Iterable[bytes], name: str) -> Iterator[tuple[int, bytes]]:
+def _read_blocks(stream: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
     """Cut a text into blocks of whole lines; each comes with the number of its first line."""
     first, rest = 1, b""
-    for data in parts:
+    while data := stream.read(BLOCK_BYTES):
         cut = data.rfind(b"\n") + 1
         if cut:
             block = rest + data[:cut]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import io
 import sys
 import tempfile
@@ -43,12 +45,13 @@ def test_a_format_is_told_by_the_content(name, file, tmp_path):
     assert len(read_workload(tmp_path / file, format=name)) == 1
 
 
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress])
 @pytest.mark.parametrize("name", [*FORMATS])
-def test_standard_input_is_read_in_any_format(name, monkeypatch, tmp_path):
-    """Its first bytes are not lost."""
+def test_standard_input_is_read_in_any_format(name, pack, monkeypatch, tmp_path):
+    """Compressed or not; its first bytes are not lost."""
     monkeypatch.chdir(tmp_path)
     Path("model.json").write_text(MODEL)
-    stream = io.TextIOWrapper(io.BufferedReader(io.BytesIO(CONTENT[name].encode())))
+    stream = io.TextIOWrapper(io.BufferedReader(io.BytesIO(pack(CONTENT[name].encode()))))
     monkeypatch.setattr(sys, "stdin", stream)
     assert read_workload("-").run_time.tolist() == [60]
 

@@ -15,8 +15,7 @@ from swdual.scheduling import read_workload
 from swdual.scheduling.workload import swf
 from swdual.scheduling.workload.formats import load_trace
 from swdual.scheduling.workload.readers import texts
-from swdual.scheduling.workload.readers.presets import PRESETS
-from swdual.scheduling.workload.readers.table import NEEDED
+from swdual.scheduling.workload.readers.table import NEEDED, PRESETS
 
 KB = {"K": 1, "M": 1024, "G": 1024**2, "T": 1024**3}
 
@@ -47,6 +46,8 @@ def one(tmp_path, **values):
         ({"Elapsed": "1-02:03:04"}, "run_time", 93784),
         ({"Elapsed": "02:30"}, "run_time", 150),
         ({"Elapsed": "", "ElapsedRaw": "17"}, "run_time", 17),
+        ({"ElapsedRaw": ""}, "run_time", 60),
+        ({"State": "5"}, "status", 5),
         (
             {"Elapsed": "", "Start": "2024-03-04T08:00:05", "End": "2024-03-04T08:00:25"},
             "run_time",
@@ -69,6 +70,7 @@ def one(tmp_path, **values):
         ({}, "nodes", -1),
         ({}, "gpus", -1),
         ({"ReqTRES": "cpu=4,node=1"}, "gpus", 0),
+        ({"ReqTRES": "cpu=4,node=1", "AllocTRES": ""}, "gpus", 0),
         ({"ReqTRES": "cpu=4,gres/gpu=2,gres/gpu:a100=2"}, "gpus", 2),
         ({"AllocTRES": "cpu=4,gres/gpu:a100=2,gres/gpu:v100=1"}, "gpus", 3),
         ({"ReqMem": "4Gc"}, "memory", 4 * KB["G"]),
@@ -83,6 +85,7 @@ def one(tmp_path, **values):
         ({"OverSubscribe": "NO"}, "exclusive", 1),
         ({"OverSubscribe": "OK"}, "exclusive", 0),
         ({"Exclusive": "YES"}, "exclusive", 1),
+        ({"Exclusive": "0"}, "exclusive", 0),
         ({}, "exclusive", -1),
         ({"JobIDRaw": "12"}, "number", 12),
         ({"JobID": "123_4", "JobIDRaw": "127"}, "number", 127),
@@ -127,8 +130,8 @@ def test_rows_of_sacct_that_are_no_jobs_are_counted(tmp_path, caplog):
 @pytest.mark.parametrize(
     ("values", "cause"),
     [
-        ({"Submit": "04/03/24"}, "column submit is '04/03/24', which is no date"),
-        ({"Elapsed": "soon"}, "column elapsedraw is 'soon', which is no number"),
+        ({"Submit": "04/03/24"}, "column Submit is '04/03/24', which is no date"),
+        ({"Elapsed": "soon"}, "column Elapsed is 'soon', which is no number"),
         ({"ReqMem": "much"}, "column ReqMem is 'much', which is no number"),
         ({"Elapsed": "-60"}, r"field 4 \(run_time\) is -60; a time is not negative"),
         ({"AllocCPUS": "1.5"}, r"field 5 \(allocated_processors\) is 1.5; write a whole number"),
@@ -372,8 +375,8 @@ def test_tables_without_end_or_rows_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     header = "submit_time,run_time,processors\n"
     for content, cause in (
-        (header, "has no jobs; is this a table with a header"),
-        (header + "1,1,1\n" * 40, "has more than 30 jobs"),
+        (header, "has no jobs; a table has a header"),
+        (header + "1,1,1\n" * 40, "has more than 30 rows"),
     ):
         path.write_text(content)
         monkeypatch.setattr(texts, "MAX_JOBS", 30)
@@ -414,7 +417,7 @@ def test_notes_that_do_not_fit_the_table_are_an_input_error(tmp_path):
         ("{", "the notes of swdual on it are damaged"),
         ("[]", "the notes of swdual on it are damaged"),
         (json.dumps(notes | {"extra": {"note": "<nope"}}), "are damaged"),
-        (json.dumps(notes | {"extra": {"note": "<i8"}}), "of another type than noted"),
+        (json.dumps(notes | {"extra": {"note": "<i8"}}), "column note is 'x', which is no <i8"),
     ):
         path.write_text(f"# swdual {note}\n{rows}")
         with pytest.raises(InputError, match=cause):

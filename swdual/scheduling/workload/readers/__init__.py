@@ -1,11 +1,9 @@
-"""Readers of traces, one module for each format.
+"""Readers of traces, but for that of the Standard Workload Format.
 
-``contract``
-    What a format is asked for.
-``swf``, ``sacct``, ``batsim``, ``elastisim``, ``table``
-    The formats.
-``presets``
-    The columns of published tables.
-``texts``, ``columns``
-    Tables of text, read in pieces; a trace of columns in seconds, KB and names.
+``sacct``, ``simulators``, ``table``
+    The formats: accounts of Slurm, JSON of Batsim and ElastiSim, tables of any columns.
+``texts``, ``parquet``
+    Tables of text, read in pieces, and of Parquet.
+``columns``
+    Columns of texts become numbers, and these a trace.
 """

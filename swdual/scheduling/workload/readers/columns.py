@@ -1,11 +1,14 @@
-"""A trace of columns in seconds, KB and names, as all readers but that of SWF make it."""
+"""Columns of texts become numbers, and these a trace, in all readers but that of SWF."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +19,7 @@ from swdual.scheduling.workload.swf import find_wrong
 from swdual.scheduling.workload.trace import EXTRA, FIELDS, MISSING, Trace
 from swdual.text.messages import quote
 
-INSTANTS = ("submit_time", "start_time", "end_time")
-DERIVED = (*INSTANTS[1:], "processors", "job_memory")
+DERIVED = ("start_time", "end_time", "processors", "job_memory")
 """What stands for other fields: run time and waiting time, both numbers of processors, and KB of
 the whole job."""
 
@@ -50,9 +52,9 @@ def parse_instant(text: str) -> float:
     (86401.0, 82801.0)
     """
     if text[4:5] != "-":
-        return np.nan if text.strip().lower() in ABSENT else float(text)
+        return float(text)
     date = datetime.fromisoformat(text)
-    return (date - (UTC_EPOCH if date.tzinfo else EPOCH)) / timedelta(seconds=1)
+    return (date - (UTC_EPOCH if date.tzinfo else EPOCH)).total_seconds()
 
 
 def parse_duration(text: str) -> float:
@@ -61,8 +63,6 @@ def parse_duration(text: str) -> float:
     >>> parse_duration("1-02:03:04"), parse_duration("05:00"), parse_duration("7.5")
     (93784.0, 300.0, 7.5)
     """
-    if text.strip().lower() in ABSENT:
-        return np.nan
     days, dash, clock = text.rpartition("-") if ":" in text else ("", "", text)
     total = 0.0
     for part in clock.split(":"):
@@ -75,71 +75,132 @@ def parse_identifier(text: str) -> float:
     return float(text) if text.strip().isdecimal() else np.nan
 
 
-def to_numbers(
-    texts: Sequence[str], parse: Callable[[str], float], name: str, column: str, lines: Any
-) -> NDArray[np.float64]:
-    """Return the values of texts; NaN for what is not known.
+def parse_state(text: str) -> float:
+    """Return the status in SWF of a word such as ``CANCELLED by 1000``."""
+    word = (text.split(maxsplit=1) or [""])[0]
+    return float(word) if word.isdecimal() else STATES.get(word.lower(), MISSING)
+
+
+class Converter(Protocol):
+    """What makes numbers of the texts of a column, piece by piece."""
+
+    @property
+    def what(self) -> str:
+        """What a text should be."""
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[Any]:
+        """Return the numbers; a ValueError or OverflowError if a text is wrong."""
+
+
+@dataclass(frozen=True)
+class ToNumbers:
+    """Texts that stand for numbers; NaN for those of `ABSENT`.
 
     Parameters
     ----------
-    texts, parse
-        The texts, and what returns the value of one, or raises a `ValueError`.
-    name, column, lines
-        The file, its column, and the line of each text; None if it has no lines.
-
-    Raises
-    ------
-    InputError
-        If a text has no value: with the line, or the row.
+    parse
+        Returns the number of a text, or raises a ValueError.
+    what
+        What a text should be.
+    plain
+        Whether a text that is a number stands for it.
     """
-    try:
-        return np.array([float(text) if text else np.nan for text in texts], np.float64)
-    except ValueError:
-        values = np.empty(len(texts))
-    for row, text in enumerate(texts):
+
+    parse: Callable[[str], float]
+    what: str = "number"
+    plain: bool = True
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return the numbers."""
+        if self.plain:
+            try:
+                return np.array([float(text) if text else np.nan for text in texts], np.float64)
+            except ValueError:
+                pass
+        values = {text: self._parse(text) for text in {*texts}}
+        return np.array([values[text] for text in texts], np.float64)
+
+    def _parse(self, text: str) -> float:
         try:
-            values[row] = parse(text)
-        except (ValueError, OverflowError):
-            kind = "date" if parse is parse_instant else "number"
-            why = f"column {column} is {quote(text)}, which is no {kind}; correct it or empty it"
-            raise _error(why, name, row, lines) from None
-    return values
+            return self.parse(text)
+        except ValueError:
+            if text.strip().lower() in ABSENT:
+                return np.nan
+            raise
 
 
-def encode(texts: Sequence[str], seen: dict[str, int]) -> NDArray[np.float64]:
-    """Return (texts,) the place of each among the different ones, to which new ones are added."""
-    return np.array([seen.setdefault(text, len(seen)) for text in texts], np.float64)
+INSTANTS = ToNumbers(parse_instant, "date")
+DURATIONS = ToNumbers(parse_duration)
+IDENTIFIERS = ToNumbers(parse_identifier)
+STATUS = ToNumbers(parse_state)
 
 
-def settle_names(
-    texts: Sequence[str], codes: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], tuple[str, ...]]:
-    """Return the numbers for texts, and their names: from 1 in the order of their appearance.
+@dataclass(frozen=True)
+class ToType:
+    """Texts of values of a NumPy type, which is what they should be."""
 
-    Texts that are all numbers are these numbers, and have no names.
+    what: str
 
-    Parameters
-    ----------
-    texts, codes
-        The texts, in the order of their first appearance, and (jobs,) the place of each job's.
-    """
-    known = [text for text in texts if text.strip().lower() not in ABSENT]
-    if all(text.removeprefix("-").isdecimal() for text in known):
-        table, known = {text: float(text) for text in known}, []
-    else:
-        table = {text: float(number) for number, text in enumerate(known, 1)}
-    numbers = np.array([table.get(text, MISSING) for text in texts], np.float64)
-    return numbers[codes.astype(np.int64)], tuple(known)
+    def __call__(self, texts: Sequence[str] | NDArray[Any]) -> NDArray[Any]:
+        """Return the values."""
+        return np.array(texts).astype(self.what)
 
 
-def settle_states(texts: Sequence[str], codes: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the numbers of SWF for words such as ``CANCELLED by 1000``: see `settle_names`."""
-    words = [(text.split() or [""])[0] for text in texts]
-    found = [
-        float(word) if word.removeprefix("-").isdecimal() else STATES.get(word.lower(), MISSING)
-        for word in words
-    ]
-    return np.array(found, np.float64)[codes.astype(np.int64)]
+class ToNames:
+    """Texts that become their places among the different ones, by their first appearance."""
+
+    what = "name"
+
+    def __init__(self) -> None:
+        self._places: defaultdict[str, int] = defaultdict()
+        self._places.default_factory = self._places.__len__
+
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return the places."""
+        return np.fromiter(map(self._places.__getitem__, texts), np.float64, len(texts))
+
+    def settle(self, places: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[str, ...]]:
+        """Return the numbers for the places of texts, and the names that they stand for, from 1.
+
+        Texts that are all numbers are these numbers, and have no names.
+        """
+        if not self._places:  # the column holds numbers
+            return places, ()
+        known = [text for text in self._places if text.strip().lower() not in ABSENT]
+        numbers = dict(zip(known, range(1, len(known) + 1), strict=True))
+        if all(text.removeprefix("-").isdecimal() for text in known):
+            numbers, known = {text: int(text) for text in known}, []
+        table = np.array([numbers.get(text, MISSING) for text in self._places], np.float64)
+        return table[places.astype(np.int64)], tuple(known)
+
+
+Wanted = Mapping[str, tuple[str, Converter]]
+"""What is read of a table: a column, and what makes numbers of it, by any keys."""
+
+
+def convert(
+    texts: Sequence[str], column: str, converter: Converter, error: Callable[[int, str], InputError]
+) -> NDArray[Any]:
+    """Return what a converter makes of texts; ``error`` makes one of a place and what is wrong."""
+    try:
+        return converter(texts)
+    except (ValueError, OverflowError):
+        for place, text in enumerate(texts):
+            try:
+                converter([text])
+            except (ValueError, OverflowError):
+                why = f"column {column} is {quote(text)}, which is no {converter.what}"
+                raise error(place, f"{why}; correct it or empty it") from None
+        raise
+
+
+def settle(found: dict[str, NDArray[Any]], wanted: Wanted) -> dict[str, tuple[str, ...]]:
+    """Put the numbers for names into what was read; return the names, where there are any."""
+    names = {}
+    for key, (_, converter) in wanted.items():
+        if isinstance(converter, ToNames):
+            found[key], names[key] = converter.settle(found[key])
+    return {key: told for key, told in names.items() if told}
 
 
 def build_trace(
@@ -170,7 +231,7 @@ def build_trace(
     given = dict(columns)
     submit = given["submit_time"]
     if not len(submit):
-        raise InputError("has no jobs", file=name)
+        raise InputError("has no jobs; a table has a header, and a row for each job", file=name)
     start, end = given.pop("start_time", None), given.pop("end_time", None)
     if start is not None:
         given.setdefault("wait_time", start - submit)
@@ -201,20 +262,24 @@ def build_trace(
         if field in given:
             column = given.pop(field)
             values[:, place] = np.where(np.isnan(column), MISSING, column)
+    error = partial(row_error, name, lines)
     for row, why in find_wrong(values):
-        raise _error(why, name, row, lines)
+        raise error(row, why)
     for field in EXTRA.keys() & given.keys() - {"power"}:
         column = np.where(np.isnan(given[field]), MISSING, given[field])
         wrong = column != np.floor(column)
         if wrong.any():
             row = int(wrong.argmax())
-            raise _error(f"{field} is {column[row]:g}; write a whole number", name, row, lines)
+            raise error(row, f"{field} is {column[row]:g}; write a whole number")
         given[field] = column.astype(np.int64)
     called = Path(split_compression(name)[0]).stem
     return Trace(values, header, called, name, lines, given, names or {})
 
 
-def _error(why: str, name: str, row: int, lines: NDArray[np.int64] | None) -> InputError:
+def row_error(
+    name: str, lines: Sequence[int] | NDArray[np.int64] | None, row: int, why: str
+) -> InputError:
+    """Return the error for what is wrong in a row of a file, with its line if it has lines."""
     if lines is None:
         return InputError(f"row {row + 1}: {why}", file=name)
     return InputError(why, file=name, line=int(lines[row]))

@@ -9,26 +9,26 @@ from __future__ import annotations
 import csv
 import logging
 import re
-from collections.abc import Callable, Sequence
-from functools import lru_cache
+from collections.abc import Sequence
+from functools import partial
+from typing import IO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from swdual.errors import InputError
-from swdual.io.stream import Source, open_text, source_name
 from swdual.scheduling.workload.readers.columns import (
+    DURATIONS,
+    INSTANTS,
+    STATUS,
+    ToNames,
+    ToNumbers,
+    Wanted,
     build_trace,
-    encode,
-    parse_duration,
-    parse_instant,
-    settle_names,
-    settle_states,
-    to_numbers,
+    settle,
 )
-from swdual.scheduling.workload.readers.contract import Columns, TraceFormat
-from swdual.scheduling.workload.readers.texts import Piece, TextTable
-from swdual.scheduling.workload.trace import MAX_VALUE, MISSING, Trace
+from swdual.scheduling.workload.readers.texts import TextTable
+from swdual.scheduling.workload.trace import MAX_VALUE, Trace
 from swdual.text.messages import pluralize
 
 logger = logging.getLogger("swdual")
@@ -36,37 +36,28 @@ logger = logging.getLogger("swdual")
 PART = 2
 """The status of a step, which the line of its job sums up."""
 
-KB = {"K": 1, "M": 1 << 10, "G": 1 << 20, "T": 1 << 30, "P": 1 << 40}
+KB = 1024
+"""Of a MB."""
 
-NAMED = {
-    **{"user": ("user", "uid"), "group": ("account", "group")},
-    **{"partition": ("partition",), "queue": ("qos",)},
-}
-"""The columns that hold the names of a field: the first that is there."""
-
-WHOLE_NODES = {
-    "exclusive": {"yes": 1.0, "1": 1.0, "exclusive": 1.0, "no": 0.0, "0": 0.0},
-    "oversubscribe": {"no": 1.0, "exclusive": 1.0, "yes": 0.0, "ok": 0.0, "force": 0.0},
-}
-"""Columns that some sites have, and whether their words say that a job has its nodes for itself."""
+MB = {"K": 1 / KB, "M": 1, "G": KB, "T": KB**2, "P": KB**3}
 
 
 def parse_memory(text: str) -> float:
-    """Return KB; without a unit, MB.
+    """Return MB, of the job, or of what ``c`` (processor) or ``n`` (node) behind it says.
 
-    >>> parse_memory("16G"), parse_memory("512")
-    (16777216.0, 524288.0)
+    >>> parse_memory("16G"), parse_memory("512Mc"), parse_memory("512")
+    (16384.0, 512.0, 512.0)
     """
-    unit = text[-1:].upper()
-    return float(text[:-1]) * KB[unit] if unit in KB else float(text or 0) * KB["M"]
+    amount = text.rstrip("cn")
+    unit = amount[-1:].upper()
+    return float(amount[:-1]) * MB[unit] if unit in MB else float(amount)
 
 
-@lru_cache(1 << 16)
 def find_tres(text: str, key: str) -> float:
     """Return an entry of ReqTRES or AllocTRES; NaN if it is not there.
 
     >>> find_tres("cpu=4,mem=16G,gres/gpu:a100=2", "gres/gpu"), find_tres("cpu=4,mem=16G", "mem")
-    (2.0, 16777216.0)
+    (2.0, 16384.0)
     """
     entries = [entry.partition("=")[::2] for entry in text.split(",")]
     for sought in (key, f"{key}:"):  # the sum of all kinds, or each kind
@@ -80,40 +71,73 @@ def find_tres(text: str, key: str) -> float:
     return np.nan
 
 
-class _Rows:
-    """Some rows of the accounts."""
+class ToSteps:
+    """Texts that name jobs, whether they are steps; those of odd jobs are kept."""
 
-    def __init__(self, piece: Piece, name: str) -> None:
-        self._texts = {column.lower(): texts for column, texts in piece.columns.items()}
-        self.name, self.lines = name, piece.lines
+    what = "job"
 
-    def texts(self, *columns: str) -> Sequence[str]:
-        """Return the texts of the first of these columns that is there."""
-        found = (self._texts[each] for each in columns if each in self._texts)
-        return next(found, ("",) * len(self.lines))
+    def __init__(self) -> None:
+        self.odd: dict[str, list[str]] = {"+": [], "[": []}
 
-    def numbers(
-        self, *columns: str, parse: Callable[[str], float] = parse_duration
-    ) -> NDArray[np.float64]:
-        """Return the numbers of the first of these columns that is there; NaN if none is."""
-        texts = self.texts(*columns)
-        return to_numbers(texts, parse, self.name, columns[0], self.lines)
-
-    def tres(self, key: str, *columns: str) -> NDArray[np.float64]:
-        """Return an entry of trackable resources, of the first column that has it."""
-        found = [self.numbers(each, parse=lambda text: find_tres(text, key)) for each in columns]
-        return _first(*found)
+    def __call__(self, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return whether they are steps."""
+        for mark, found in self.odd.items():
+            found += [job for job in texts if mark in job and "." not in job]
+        return np.array(["." in job for job in texts], np.float64)
 
 
-def _first(*columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the first value above 0 of each row, NaN if there is none."""
-    found = np.full(len(columns[0]), np.nan)
-    for column in reversed(columns):
-        found = np.where(column > 0, column, found)
-    return found
+NAMED = {
+    **{"user": ("user", "uid"), "group": ("account", "group")},
+    **{"partition": ("partition",), "queue": ("qos",)},
+}
+"""The columns that hold the names of a field: the first that is there."""
+
+COUNTED = (
+    *("elapsedraw", "elapsed", "timelimitraw", "timelimit", "alloccpus", "ncpus", "reqcpus"),
+    *("reqnodes", "nnodes", "allocnodes", "consumedenergyraw"),
+)
+
+NUMBER = ToNumbers(lambda text: float(re.match(r"\d*", text)[0] or np.nan), plain=False)  # type: ignore[index]
 
 
-def read(path: Source, columns: Columns = None) -> Trace:
+def _words(**words: float) -> ToNumbers:
+    return ToNumbers(lambda text: words.get(text.lower(), np.nan), plain=False)
+
+
+WANTED: Wanted = {
+    **{column: (column, INSTANTS) for column in ("submit", "start", "end")},
+    **{column: (column, DURATIONS) for column in COUNTED},
+    **{
+        f"{column} {key}": (column, ToNumbers(partial(find_tres, key=key)))
+        for column in ("reqtres", "alloctres")
+        for key in ("cpu", "node", "gres/gpu", "mem")
+    },
+    "reqmem": ("reqmem", ToNumbers(parse_memory)),
+    "per": (
+        "reqmem",
+        ToNumbers(lambda text: {"c": 1.0, "n": 2.0}.get(text[-1:], 0.0), plain=False),
+    ),
+    # Some sites have columns that say whether a job has its nodes for itself.
+    "exclusive": ("exclusive", _words(**{"1": 1, "0": 0}, yes=1, exclusive=1, no=0)),
+    "oversubscribe": ("oversubscribe", _words(no=1, exclusive=1, yes=0, ok=0, force=0)),
+    "state": ("state", STATUS),
+}
+"""What is read of the columns that there are, by keys; columns in small letters."""
+
+
+class _Found(dict[str, NDArray[np.float64]]):
+    """What was read, by keys."""
+
+    def first(self, *keys: str, above: float = 0) -> NDArray[np.float64]:
+        """Return the first value above a bound in each row, NaN if there is none."""
+        values = np.full(len(self["submit"]), np.nan)
+        for key in reversed(keys):
+            if key in self:
+                values = np.where(self[key] > above, self[key], values)
+        return values
+
+
+def read(stream: IO[bytes], name: str) -> Trace:
     """Return the trace of accounts.
 
     Steps are parts of jobs. Each task of an array and each component of a heterogeneous job is a
@@ -124,102 +148,62 @@ def read(path: Source, columns: Columns = None) -> Trace:
     InputError
         If a row cannot be read: with the line.
     """
-    name = source_name(path)
-    parts: list[dict[str, NDArray[np.float64]]] = []
-    lines: list[int] = []
-    seen: dict[str, dict[str, int]] = {field: {} for field in (*NAMED, "status")}
-    odd: dict[str, list[str]] = {"+": [], "[": []}
-    with open_text(path) as stream:
-        table = TextTable(stream, name, "|", csv.QUOTE_NONE)
-        known = {column.lower() for column in table.header}
-        if not known & {"jobid", "jobidraw"} or "submit" not in known:
-            raise InputError(
-                "needs the columns JobID and Submit, between '|'; export with sacct --parsable2 "
-                "--format JobIDRaw,JobID,Submit,Start,ElapsedRaw,TimelimitRaw,AllocCPUS,State",
-                file=name,
-            )
-        for piece in table.pieces():
-            rows = _Rows(piece, name)
-            jobs = rows.texts("jobid", "jobidraw")
-            part = _convert(rows)
-            part |= {field: encode(rows.texts(*NAMED[field]), seen[field]) for field in NAMED}
-            part["status"] = encode(rows.texts("state"), seen["status"])
-            part["step"] = np.array(["." in job for job in jobs], np.float64)
-            parts.append(part)
-            lines += piece.lines
-            for mark, found in odd.items():
-                found += [job for job in jobs if mark in job and "." not in job]
-    for mark, what in (("+", "a component of a heterogeneous job"), ("[", "pending array tasks")):
-        if odd[mark]:
-            count = pluralize(len(odd[mark]), "row is", "rows are")
-            text = "%s: %s %s, the first %s; each row is a job of its own"
-            logger.warning(text, name, count, what, odd[mark][0])
-    given = {field: np.concatenate([part[field] for part in parts]) for field in parts[0]}
-    names = {}
-    for field in NAMED:
-        given[field], names[field] = settle_names([*seen[field]], given[field])
-    status = settle_states([*seen["status"]], given["status"])
-    given["status"] = np.where(given.pop("step") > 0, PART, status)
-    names = {field: found for field, found in names.items() if found}
-    return build_trace(given, name, lines=np.array(lines, np.int64), names=names)
-
-
-def _convert(rows: _Rows) -> dict[str, NDArray[np.float64]]:
-    """Return the numbers of some rows, by field."""
-    ids = [re.match(r"\d*", job)[0] for job in rows.texts("jobidraw", "jobid")]  # type: ignore[index]
-    given = {
-        field: rows.numbers(field.removesuffix("_time"), parse=parse_instant)
-        for field in ("submit_time", "start_time", "end_time")
+    table = TextTable(stream, name, "|", csv.QUOTE_NONE)
+    known = {column.lower(): column for column in table.header}
+    jobs = [column for column in ("jobid", "jobidraw") if column in known]
+    if not jobs or "submit" not in known:
+        raise InputError(
+            "needs the columns JobID and Submit, between '|'; export with sacct --parsable2 "
+            "--format JobIDRaw,JobID,Submit,Start,ElapsedRaw,TimelimitRaw,AllocCPUS,State",
+            file=name,
+        )
+    steps = ToSteps()
+    chosen = {**WANTED, "number": (jobs[-1], NUMBER), "step": (jobs[0], steps)}
+    for field, choice in NAMED.items():
+        chosen[field] = next((x for x in choice if x in known), ""), ToNames()
+    wanted = {
+        key: (known[column], each) for key, (column, each) in chosen.items() if column in known
     }
-    run = rows.numbers("elapsedraw", "elapsed")
-    allocated = _first(
-        rows.numbers("alloccpus"), rows.numbers("ncpus"), rows.tres("cpu", "alloctres")
-    )
-    requested = _first(rows.numbers("reqcpus"), rows.tres("cpu", "reqtres"), allocated)
-    nodes = _first(
-        rows.numbers("reqnodes"),
-        rows.tres("node", "reqtres", "alloctres"),
-        rows.numbers("nnodes", "allocnodes"),
-    )
-    width = _first(requested, allocated)
-    texts = [text + "M" if text.isdecimal() else text for text in rows.texts("reqmem")]
-    per = np.array([{"c": 1.0, "n": 2.0}.get(text[-1:], 0.0) for text in texts])
-    amount = to_numbers(
-        [text.rstrip("cn") for text in texts], parse_memory, rows.name, "ReqMem", rows.lines
-    )
-    share = np.choose(per.astype(int), [1 / width, np.ones(len(width)), nodes / width])
-    minutes = rows.numbers("timelimitraw") * 60
-    joules = rows.numbers("consumedenergyraw")
-    gpus = rows.tres("gres/gpu", "reqtres", "alloctres")
-    tells = np.array([bool(text) for text in rows.texts("alloctres", "reqtres")])
-    exclusive = np.full(len(width), np.nan)
-    for column, words in WHOLE_NODES.items():
-        told = np.array([words.get(text.lower(), np.nan) for text in rows.texts(column)])
-        exclusive = np.where(np.isnan(told), exclusive, told)
+    found, lines = table.read(wanted)
+    for mark, what in (("+", "a component of a heterogeneous job"), ("[", "pending array tasks")):
+        if steps.odd[mark]:
+            count = pluralize(len(steps.odd[mark]), "row is", "rows are")
+            text = "%s: %s %s, the first %s; each row is a job of its own"
+            logger.warning(text, name, count, what, steps.odd[mark][0])
+    names = settle(found, wanted)
+    given = _convert(_Found(found)) | {field: found[field] for field in NAMED if field in found}
+    return build_trace(given, name, lines=lines, names=names)
+
+
+def _convert(found: _Found) -> dict[str, NDArray[np.float64]]:
+    """Return the fields, of what was read."""
+    run = found.first("elapsedraw", "elapsed", above=-np.inf)
+    allocated = found.first("alloccpus", "ncpus", "alloctres cpu")
+    width = found.first("reqcpus", "reqtres cpu", "alloccpus", "ncpus", "alloctres cpu")
+    nodes = found.first("reqnodes", "reqtres node", "alloctres node", "nnodes", "allocnodes")
+    minutes = found.first("timelimitraw")
+    gpus = found.first("reqtres gres/gpu", "alloctres gres/gpu")
+    tells = found.first("reqtres cpu", "alloctres cpu") > 0
+    per = found.first("per", above=-1)
+    share = np.where(per == 1, 1, np.where(per == 2, nodes, 1) / width)
+    asked = found.first("reqmem") * share
+    memory = np.where(asked > 0, asked, found.first("reqtres mem", "alloctres mem") / width)
+    joules = found.first("consumedenergyraw")
+    watts = joules / np.where(run > 0, run, np.nan)
+    start, end = (found.first(key, above=-np.inf) for key in ("start", "end"))
+    status, step = (found.first(key, above=-np.inf) for key in ("state", "step"))
     return {
-        **given,
-        "number": np.array([float(each or MISSING) for each in ids]),
-        "run_time": np.where(np.isnan(run), given["end_time"] - given["start_time"], run),
-        "requested_time": _first(minutes, rows.numbers("timelimit")),
+        "number": found["number"],
+        "submit_time": found["submit"],
+        "start_time": start,
+        "run_time": np.where(np.isnan(run), end - start, run),
+        "requested_time": np.where(minutes > 0, minutes * 60, found.first("timelimit")),
         "allocated_processors": allocated,
-        "requested_processors": requested,
-        "requested_memory": _first(
-            amount * share, rows.tres("mem", "reqtres", "alloctres") / width
-        ),
+        "requested_processors": width,
+        "requested_memory": memory * KB,
+        "status": np.where(step > 0, PART, status),
         "nodes": nodes,
         "gpus": np.where(np.isnan(gpus) & tells, 0.0, gpus),
-        "exclusive": exclusive,
-        "power": np.where(
-            (joules > 0) & (joules < MAX_VALUE) & (run > 0),
-            joules / np.where(run > 0, run, 1),
-            np.nan,
-        ),
+        "exclusive": found.first("oversubscribe", "exclusive", above=-np.inf),
+        "power": np.where(joules < MAX_VALUE, watts, np.nan),
     }
-
-
-FORMAT = TraceFormat(
-    "sacct",
-    "output of Slurm's sacct",
-    re.compile(rb"\s*[^\n,;\t]*\bJobID(Raw)?\b[^\n,;\t]*(\n|\Z)", re.IGNORECASE).match,
-    read,
-)

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator
-from itertools import accumulate, islice
-from typing import IO, Literal, NamedTuple
+import os
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import IO, Any, Literal, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from swdual.errors import InputError
+from swdual.io.stream import open_text
+from swdual.scheduling.workload.readers.columns import Wanted, convert, row_error
 from swdual.scheduling.workload.swf import MAX_JOBS
+from swdual.text.messages import quote
+
+Row = TypeVar("Row")
+
+OWN = "# swdual "
+"""How the line begins that tells what a table written by swdual cannot hold; JSON follows."""
 
 PIECE_ROWS = 1_000
 """Few enough for the caches of the processor: more take twice the time."""
-
-
-class Piece(NamedTuple):
-    """Some rows: the line of each, and the texts of each column by its name."""
-
-    lines: list[int]
-    columns: dict[str, tuple[str, ...]]
 
 
 class TextTable:
@@ -36,10 +43,10 @@ class TextTable:
 
     Attributes
     ----------
-    comments
-        The lines with a ``#`` before the header.
     header
         The names of the columns.
+    notes
+        What `swdual` wrote about the table, behind `OWN` in a line before the header, or None.
     """
 
     def __init__(
@@ -50,55 +57,106 @@ class TextTable:
         quotes: Literal[0, 3] = csv.QUOTE_MINIMAL,
     ) -> None:
         text = io.TextIOWrapper(stream, "utf-8", "surrogateescape", newline="")
-        self.comments: list[str] = []
+        self.notes: str | None = None
         self._name, self._skipped, line = name, 0, ""
         for line in text:
             self._skipped += 1
-            if line.startswith("#"):
-                self.comments.append(line)
-            elif line.strip():
+            if line.startswith(OWN):
+                self.notes = line.removeprefix(OWN)
+            if line.strip() and not line.startswith("#"):
                 break
         delimiter = max(delimiters, key=line.count)
         reader = csv.reader([line], delimiter=delimiter, quoting=quotes)
         self.header = [word.strip() for word in next(reader, [])]
         self._rows = csv.reader(text, delimiter=delimiter, quoting=quotes)
 
-    def pieces(self) -> Iterator[Piece]:
-        """Yield the rows in pieces.
+    def read(self, wanted: Wanted) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
+        """Return (rows,) the columns that are wanted, and the line of each row.
 
         Raises
         ------
         InputError
-            If a row has another number of columns than the header, or there are no rows.
+            If a row or a text is malformed: with the line.
         """
-        jobs, line, width = 0, self._skipped + 1, len(self.header)
+        numbers = [np.zeros(0, np.int64)]
+        found: dict[str, list[NDArray[Any]]] = {key: [] for key in wanted}
+        places = {column: place for place, column in enumerate(self.header)}
+        for lines, rows in self.pieces():
+            numbers.append(np.array(lines))
+            columns = [*zip(*rows, strict=True)]
+            error = partial(row_error, self._name, lines)
+            for key, (column, converter) in wanted.items():
+                found[key].append(convert(columns[places[column]], column, converter, error))
+        empty = [np.zeros(0)]
+        # The parts of a column are let go once they are joined.
+        arrays = {key: np.concatenate(found.pop(key) or empty) for key in wanted}
+        return arrays, np.concatenate(numbers)
+
+    def pieces(self) -> Iterator[tuple[list[int], list[list[str]]]]:
+        """Yield the line of each row, and the rows, in pieces.
+
+        Raises
+        ------
+        InputError
+            If a row has another number of columns than the header, or there are too many.
+        """
+        lines: list[int] = []
+        rows: list[list[str]] = []
+        end, width = 0, len(self.header)
         try:
-            while rows := [*islice(self._rows, PIECE_ROWS)]:
-                # A row has several lines if there are line ends in quotes.
-                counts = (1 + sum(cell.count("\n") for cell in row) for row in rows)
-                end = self._skipped + self._rows.line_num + 1
-                begins = (
-                    range(line, end)
-                    if end - line == len(rows)
-                    else accumulate(counts, initial=line)
-                )
-                lines, line = [*islice(begins, len(rows))], end
-                if {*map(len, rows)} != {width}:
-                    lines = [number for number, row in zip(lines, rows, strict=True) if row]
-                    rows = [row for row in rows if row]
-                    for number, row in zip(lines, rows, strict=True):
-                        if len(row) != width:
-                            why = f"has {len(row)} columns, but the header {width}"
-                            why += "; is a delimiter in a name?"
-                            raise InputError(why, file=self._name, line=number)
-                jobs += len(rows)
-                if jobs > MAX_JOBS:
-                    raise InputError(f"has more than {MAX_JOBS:,} jobs", file=self._name)
-                if rows:
-                    columns = zip(*rows, strict=True)
-                    yield Piece(lines, dict(zip(self.header, columns, strict=True)))
+            for row in islice(self._rows, MAX_JOBS):
+                line, end = self._skipped + end + 1, self._rows.line_num  # it may be several
+                if len(row) == width:
+                    lines.append(line)
+                    rows.append(row)
+                elif row:
+                    why = f"has {len(row)} columns, but the header {width}"
+                    why += "; is a delimiter in a name?"
+                    raise InputError(why, file=self._name, line=line)
+                if len(rows) == PIECE_ROWS:
+                    yield lines, rows
+                    lines, rows = [], []
+            if rows:
+                yield lines, rows
+            if next(self._rows, None) is not None:
+                raise InputError(f"has more than {MAX_JOBS:,} rows", file=self._name)
         except csv.Error as error:
             line = self._skipped + self._rows.line_num
             raise InputError(f"is no row of a table: {error}", file=self._name, line=line) from None
-        if not jobs:
-            raise InputError("has no jobs; is this a table with a header?", file=self._name)
+
+
+def parse_rows(
+    path: str | os.PathLike[str], columns: Sequence[str], parse: Callable[..., Row]
+) -> list[Row]:
+    """Return what the rows of a small CSV file mean.
+
+    Parameters
+    ----------
+    path
+        The file, compressed or not.
+    columns
+        Its columns, which may be in any order.
+    parse
+        Returns what a row means, whose texts it takes by the names of the columns.
+
+    Raises
+    ------
+    InputError
+        If the columns are other ones, or ``parse`` says so: with the line.
+    """
+    found = []
+    name = os.fspath(path)
+    with open_text(Path(path)) as stream:  # a path, as "-" would be standard input
+        table = TextTable(stream, name, ",")
+        header = [column.lower() for column in table.header]
+        if sorted(header) != sorted(columns):
+            given = quote(",".join(table.header))
+            why = f"the first line must name the columns {', '.join(columns)}, not {given}"
+            raise InputError(why, file=name, line=1)
+        for lines, rows in table.pieces():
+            for line, row in zip(lines, rows, strict=True):
+                try:
+                    found.append(parse(**dict(zip(header, map(str.strip, row), strict=True))))
+                except InputError as error:
+                    raise InputError(error.message, file=name, line=line) from error
+    return found
