@@ -7,7 +7,7 @@ Stages, in the order in which a simulation meets them:
 ``platform``, ``processors``, ``penalty``, ``power``, ``switching``, ``signals``
     Where it may run; sets of processors; how much longer a job runs on distant ones; watts of a
     processor, nodes that are off; price and carbon of energy and a cap on power over time.
-``nodes``, ``node_profile``, ``outages``
+``nodes``, ``node_table``, ``node_profile``, ``outages``
     Nodes with memory and GPUs, what jobs ask of them, what they will have free; when they are down.
 ``allocator``, ``allocators``
     Which processors a job gets.

@@ -174,6 +174,10 @@ class Signals:
     carbon: Signal | None = None
     cap: Signal | None = None
 
+    def __str__(self) -> str:
+        """Return the names of those that there are."""
+        return ", ".join(name for name, signal in vars(self).items() if signal is not None)
+
 
 def exceeds(watts: ArrayLike, cap: ArrayLike) -> NDArray[np.bool_]:
     """Return whether watts are above a cap by more than their sums are rounded."""

@@ -238,10 +238,11 @@ def _check_nodes(
         raise InputError(
             f"on nodes, jobs are placed by first fit; leave the allocator {allocator.name} out"
         )
-    if penalty is not None or (power is not None and power.switches):
+    if penalty is not None:
+        raise InputError("penalties are for platforms of processors; leave the penalty out")
+    if power is not None and power.switches:
         raise InputError(
-            "penalties, and idle nodes that are switched off, are for platforms of processors; "
-            "leave the penalty and idle_timeout out"
+            "idle nodes are only switched off on platforms of processors; leave idle_timeout out"
         )
     if outages is not None:
         outages.check_nodes(len(nodes))

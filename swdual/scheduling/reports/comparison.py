@@ -61,6 +61,8 @@ class Row:
         The power model; empty if there is none.
     samples
         (workloads,) the values of each metric, by name; empty for one schedule.
+    signals, outages
+        What changed over time, and when nodes were down; empty if there is nothing.
     """
 
     workload: str
@@ -72,6 +74,8 @@ class Row:
     values: Mapping[str, float]
     power: str = ""
     samples: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
+    signals: str = ""
+    outages: str = ""
 
     def estimate(self, name: str) -> Estimate:
         """Return the mean of a metric over workloads, with its 95 % interval.
@@ -139,10 +143,15 @@ class Row:
             "" if schedule.penalty is None else str(schedule.penalty),
             metrics.table(schedule, chosen),
             "" if schedule.power is None else str(schedule.power),
+            signals=str(schedule.signals),
+            outages="" if schedule.outages is None else str(schedule.outages),
         )
 
 
-ABOUT = ("workload", "platform", "policy", "allocator", "options", "penalty", "power")
+ABOUT = (
+    *("workload", "platform", "policy", "allocator", "options", "penalty", "power", "signals"),
+    "outages",
+)
 """The columns that tell what was measured."""
 
 
@@ -210,6 +219,8 @@ class Comparison:
                 "options": dict(row.options),
                 "penalty": row.penalty or None,
                 "power": row.power or None,
+                "signals": row.signals or None,
+                "outages": row.outages or None,
                 **{name: _plain(value) for name, value in row.values.items()},
                 **{
                     f"{name}_half_width": _plain(row.estimate(name).half_width)
@@ -347,7 +358,7 @@ class Comparison:
             *("policy", "allocator"),
             *(
                 name
-                for name in ("options", "penalty", "power")
+                for name in ("options", "penalty", "power", "signals", "outages")
                 if len({*self._column_of(name)}) > 1
             ),
         ]

@@ -107,7 +107,11 @@ class Explainer:
     def __init__(self, schedule: ScheduleData) -> None:
         self._schedule = schedule
         self._latest_start = np.fmax.accumulate(schedule.start_time)
-        self._changes = np.bincount(schedule.interrupted.job, minlength=len(schedule))
+        changed = schedule.interrupted.job
+        if schedule.outages is not None:  # a stop leaves two parts: up to a checkpoint, and behind
+            stops = [outage.start for outage in schedule.outages.outages]
+            changed = changed[np.isin(schedule.interrupted.end, stops)]
+        self._changes = np.bincount(changed, minlength=len(schedule))
 
     def lines(self, index: int) -> list[str]:
         """Return lines about a job: see `explain_job`.
@@ -144,7 +148,8 @@ class Explainer:
         return [
             *filter(None, [promise]),
             f"started at {seconds(start)}{how}, {seconds(waited)} after its submission, "
-            f"on processors {processors.text(schedule.allocation(index))}",
+            f"{'at last ' if changes else ''}on processors "
+            f"{processors.text(schedule.allocation(index))}",
             *(
                 [f"stopped or resized {pluralize(changes, 'time', 'times')} since"]
                 if changes

@@ -57,6 +57,10 @@ def summary(row: Row, metrics: Mapping[str, Metric], chosen: Sequence[str] = ())
         yield f"penalty    {row.penalty}"
     if row.power:
         yield f"power      {row.power}"
+    if row.signals:
+        yield f"signals    {row.signals}"
+    if row.outages:
+        yield f"outages    {row.outages}"
     yield ""
     if chosen:
         for name in chosen:
