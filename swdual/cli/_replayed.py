@@ -257,7 +257,14 @@ def find_outages(replay: Replay, options: ReplayOptions) -> Outages | None:
         raise InputError("--outages are of nodes: give a --platform that has nodes")
     begin = float(workload.submit_time[0])
     interval = math.inf if options.checkpoint is None else options.checkpoint
-    return parse(options.outages, len(nodes), begin, seed=options.seed, checkpoint=interval)
+    return parse(
+        options.outages,
+        len(nodes),
+        begin,
+        seed=options.seed,
+        checkpoint=interval,
+        unix_start_time=workload.unix_start_time,
+    )
 
 
 def _resample(all_jobs: Workload, machine: Platform, options: ReplayOptions) -> Replay:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from swdual.errors import InputError
 from swdual.registry import unknown
 from swdual.scheduling import processors as sets
+from swdual.scheduling.signals import parse_time
 from swdual.scheduling.workload.readers.texts import parse_rows
 from swdual.text.messages import pluralize, quote
 
@@ -159,17 +160,40 @@ class Outages:
             )
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], checkpoint: float = math.inf) -> Outages:
+    def load(
+        cls,
+        path: str | os.PathLike[str],
+        checkpoint: float = math.inf,
+        unix_start_time: float | None = None,
+    ) -> Outages:
         """Return the outages of a CSV file with the columns kind, start, end and nodes.
 
-        Times are seconds of the trace; nodes are numbers such as ``0-3 7``.
+        Nodes are numbers such as ``0-3 7``.
+
+        Parameters
+        ----------
+        path
+            The file. Times are seconds of the trace, or dates: see `Signal.read`.
+        checkpoint
+            As in the class.
+        unix_start_time
+            The instant of time 0 of the trace, if it is known.
 
         Raises
         ------
         InputError
             If the file cannot be read, or holds no such outages: with the line.
         """
-        return cls(tuple(parse_rows(path, COLUMNS, _parse_row)), checkpoint)
+
+        def parse_row(kind: str, start: str, end: str, nodes: str) -> Outage:
+            begin = parse_time(start, "start", unix_start_time)
+            stop = parse_time(end, "end", unix_start_time)
+            ranges = [np.arange(first, last) for first, last in sets.parse(nodes).tolist()]
+            outage = Outage(kind, begin, stop, np.concatenate([np.zeros(0, np.int64), *ranges]))
+            _check(outage)
+            return outage
+
+        return cls(tuple(parse_rows(path, COLUMNS, parse_row)), checkpoint)
 
     @classmethod
     def draw(
@@ -204,7 +228,13 @@ class Outages:
 
 
 def parse(
-    texts: Iterable[str], nodes: int, start: float, *, seed: int = 0, checkpoint: float = math.inf
+    texts: Iterable[str],
+    nodes: int,
+    start: float,
+    *,
+    seed: int = 0,
+    checkpoint: float = math.inf,
+    unix_start_time: float | None = None,
 ) -> Outages:
     """Return the outages of CSV files, and those that are drawn.
 
@@ -212,8 +242,8 @@ def parse(
     ----------
     texts
         Paths, and mean seconds such as ``mean_uptime=2592000,mean_repair=3600`` once.
-    nodes, start, seed, checkpoint
-        As for `Outages.draw`.
+    nodes, start, seed, checkpoint, unix_start_time
+        As for `Outages.draw` and `Outages.load`.
 
     Raises
     ------
@@ -227,7 +257,7 @@ def parse(
     drawn = Outages()
     for text in texts:
         if "=" not in text:
-            found += Outages.load(text).outages
+            found += Outages.load(text, unix_start_time=unix_start_time).outages
         elif drawn.failures is not None:
             raise InputError("failures are drawn twice; give mean_uptime and mean_repair once")
         else:
@@ -251,20 +281,6 @@ def _parse_means(text: str) -> dict[str, float]:
         if name not in values:
             raise InputError(f"outages that are drawn need {name}, in seconds")
     return values
-
-
-def _parse_row(kind: str, start: str, end: str, nodes: str) -> Outage:
-    """Return the outage of a row of a file."""
-    times = {}
-    for name, text in ("start", start), ("end", end):
-        try:
-            times[name] = float(text)
-        except ValueError:
-            raise InputError(f"{name} is {quote(text)}; write seconds") from None
-    ranges = [np.arange(first, stop) for first, stop in sets.parse(nodes).tolist()]
-    outage = Outage(kind, nodes=np.concatenate([np.zeros(0, np.int64), *ranges]), **times)
-    _check(outage)
-    return outage
 
 
 def _check(outage: Outage) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cached_property
 
@@ -95,7 +96,7 @@ class Signal:
         steps: list[tuple[float, float]] = []
 
         def parse_row(time: str, value: str) -> None:
-            step = _parse_time(time, unix_start_time), _parse_number(value, "column value")
+            step = parse_time(time, "time", unix_start_time), _parse_number(value, "column value")
             if steps and step[0] <= steps[-1][0]:
                 raise InputError("column time: is not after that before; sort the lines")
             steps.append(step)
@@ -220,18 +221,31 @@ def _parse_number(text: str, what: str) -> float:
         raise InputError(f"{what}: {quote(text)} is no number") from None
 
 
-def _parse_time(text: str, unix_start_time: float | None) -> float:
-    """Return seconds of the trace."""
-    try:
+def parse_time(text: str, column: str, unix_start_time: float | None) -> float:
+    """Return seconds of the trace: those of a text, or of a date.
+
+    Parameters
+    ----------
+    text, column
+        Seconds, or a date in ISO 8601, in UTC unless it says otherwise; and where it stands.
+    unix_start_time
+        The instant of time 0 of the trace: see `Workload`. None: dates are refused.
+
+    Raises
+    ------
+    InputError
+        If it is neither.
+    """
+    with suppress(ValueError):
         return float(text)
-    except ValueError:
-        pass
     try:
         date = parse_instant(text)
     except (ValueError, OverflowError):
-        why = f"column time: {quote(text)} is neither seconds nor a date like 2024-05-01T13:00"
-        raise InputError(why) from None
+        raise InputError(
+            f"column {column}: {quote(text)} is neither seconds nor a date like 2024-05-01T13:00"
+        ) from None
     if unix_start_time is None:
-        why = "column time: a date, but when the trace began is not known; write its seconds"
-        raise InputError(why)
+        raise InputError(
+            f"column {column}: a date, but when the trace began is not known; write its seconds"
+        )
     return date - unix_start_time

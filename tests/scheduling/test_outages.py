@@ -34,7 +34,8 @@ def test_a_file_is_read(tmp_path):
     [
         ("drain,1,2", "has 3 columns, but the header 4"),
         ("drian,1,2,0", "unknown kind of outage 'drian'"),
-        ("drain,one,2,0", "start is 'one'; write seconds"),
+        ("drain,one,2,0", "column start: 'one' is neither seconds nor a date"),
+        ("drain,2024-05-01,2,0", "when the trace began is not known"),
         ("drain,1,nan,0", "lasts from its start to a later end, not from 1 to nan"),
         ("drain,1,inf,0", "not from 1 to inf"),
         ("drain,2,2,0", "not from 2 to 2"),
@@ -48,6 +49,12 @@ def test_a_wrong_row_is_named(tmp_path, row, reason):
     with pytest.raises(InputError, match=reason) as raised:
         Outages.load(path)
     assert (str(raised.value.file), raised.value.line) == (str(path), 3)
+
+
+def test_times_may_be_dates(tmp_path):
+    path = _write(tmp_path / "outages.csv", "drain,1970-01-02T00:00,1970-01-02T01:00:05+01:00,0")
+    (outage,) = Outages.load(path, unix_start_time=86_000).outages
+    assert (outage.start, outage.end) == (400, 405)
 
 
 @pytest.mark.parametrize("header", ["kind,start,end", "kind,start,end,node", ""])
