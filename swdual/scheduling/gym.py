@@ -8,12 +8,13 @@ environments", arXiv 2407.17032, 2024.
 from __future__ import annotations
 
 import copy
+import operator
 import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from itertools import accumulate, islice, pairwise
-from math import inf, log10
+from math import inf, isnan, log10
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,12 @@ from numpy.typing import NDArray
 from swdual import registry
 from swdual.errors import InputError
 from swdual.runtime.extras import install_command
+from swdual.runtime.keywords import plain_number
 from swdual.scheduling import processors as sets
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.engine import Engine
 from swdual.scheduling.job import Job, seconds
-from swdual.scheduling.metrics import METRICS
+from swdual.scheduling.metrics import ENERGY_METRICS, METRICS, NODE_METRICS, USER_METRICS
 from swdual.scheduling.placing import start_now
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.plugins import find_allocator
@@ -34,6 +36,8 @@ from swdual.scheduling.policy import Decision
 from swdual.scheduling.schedule import Schedule
 from swdual.scheduling.simulation import check_widths
 from swdual.scheduling.workload.source import WorkloadSource, as_workload
+from swdual.scheduling.workload.trace import MISSING, is_known
+from swdual.scheduling.workload.workload import Workload
 
 try:
     import gymnasium
@@ -85,13 +89,16 @@ def queue_length(engine: Engine, duration: float, schedule: Schedule | None) -> 
 
 
 def _metric(name: str, engine: Engine, duration: float, schedule: Schedule | None) -> float:
-    sign = 1.0 if METRICS[name].best == "max" else -1.0
-    return 0.0 if schedule is None else sign * METRICS[name](schedule)
+    value = 0.0 if schedule is None else METRICS[name](schedule)
+    if isnan(value):  # users are known: see `_check`
+        raise InputError(f"the reward {name} is NaN: jobs ran for 0 s; choose another reward")
+    return value if METRICS[name].best == "max" else -value
 
 
-REWARDS: dict[str, Reward] = {
-    "queue_length": queue_length,
-    **{name: partial(_metric, name) for name, each in METRICS.items() if each.best is not None},
+REWARDS: Mapping[str, Reward] = {"queue_length": queue_length} | {
+    name: partial(_metric, name)
+    for name, each in METRICS.items()
+    if each.best is not None and name not in (*ENERGY_METRICS, *NODE_METRICS)
 }
 """Rewards by name; that of a metric is its value at the end, with a minus if small is good."""
 
@@ -106,24 +113,30 @@ class SchedulingEnv(gymnasium.Env[dict[str, Any], np.int64], gymnasium.utils.EzP
     - ``platform``: (13,) free processors, those that will be free at each of `RELEASE_TIMES` by
       requested times, log10(1 + waiting jobs), and the time since the first submission.
 
-    ``info["action_mask"]``, int8, has a 1 for each valid action. Others change nothing, and are
-    counted in ``info["invalid_actions"]``. At the end there are also ``info["schedule"]`` and
-    ``info["metrics"]``. A copy, or a pickle, is made anew from the arguments.
+    ``info["action_mask"]``, int8, has a 1 for each valid action. Others of the space change
+    nothing, and are counted in ``info["invalid_actions"]``. At the end there are also
+    ``info["schedule"]`` and ``info["metrics"]``. A copy, or a pickle, is made anew from the
+    arguments.
 
     Parameters
     ----------
     workload
         As for `simulate`; or a function that returns one for a seed, which each reset draws.
     platform, allocator
-        As for `simulate`.
+        As for `simulate`; but no nodes.
     max_jobs
-        How many waiting jobs the agent sees.
+        How many waiting jobs the agent sees, 1 or more.
     actions
         What actions mean.
     reward
         A name in `REWARDS`, or a function: see `Reward`.
     render_mode
         "ansi": `render` returns a text.
+
+    Raises
+    ------
+    InputError
+        If one of these cannot be; at a reset, if a workload that is drawn cannot be.
     """
 
     metadata = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012
@@ -140,24 +153,28 @@ class SchedulingEnv(gymnasium.Env[dict[str, Any], np.int64], gymnasium.utils.EzP
     ) -> None:
         given = workload, platform, allocator, max_jobs, actions, reward, render_mode
         gymnasium.utils.EzPickle.__init__(self, *given)
-        if isinstance(reward, str) and reward not in REWARDS:
-            raise InputError(registry.unknown("reward", reward, REWARDS))
-        self._source = workload if callable(workload) else as_workload(workload)
+        if not callable(reward) and str(reward) not in REWARDS:
+            kind = "reward of an environment without nodes, power and signals:"
+            raise InputError(registry.unknown(kind, str(reward), REWARDS))
+        if plain_number("max_jobs", max_jobs, int) < 1:
+            raise InputError(f"max_jobs is {max_jobs}, but an agent must see 1 job or more")
+        if not isinstance(actions, ActionRule | None):
+            raise InputError(f"actions is {actions!r}; give an object of a subclass of ActionRule")
         self._platform = platform if isinstance(platform, Platform) else Platform(platform)
         if self._platform.nodes:
             raise InputError("agents start jobs on processors; give a platform without nodes")
         self._allocator = find_allocator(allocator)
         self.max_jobs, self.render_mode = max_jobs, render_mode
         self._rule = copy.copy(actions or ActionRule())
-        self._reward = REWARDS[reward] if isinstance(reward, str) else reward
+        self._reward = reward if callable(reward) else REWARDS[reward]
+        self._fair = reward in USER_METRICS
+        self._source = workload if callable(workload) else self._check(workload)
         self._valid = np.zeros(self._rule.count(max_jobs), np.bool_)
         self.action_space = gymnasium.spaces.Discrete(len(self._valid))
-        box = gymnasium.spaces.Box
+        box = partial(gymnasium.spaces.Box, 0.0)
         job_high = np.tile(np.array([1, MAX_LOG, MAX_LOG, 1], np.float32), (max_jobs, 1))
         high = np.array([1] * (1 + len(RELEASE_TIMES)) + [MAX_LOG] * 2, np.float32)
-        self.observation_space = gymnasium.spaces.Dict(
-            jobs=box(0.0, job_high), platform=box(0.0, high)
-        )
+        self.observation_space = gymnasium.spaces.Dict(jobs=box(job_high), platform=box(high))
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -166,10 +183,7 @@ class SchedulingEnv(gymnasium.Env[dict[str, Any], np.int64], gymnasium.utils.EzP
         super().reset(seed=seed)
         jobs = self._source
         if callable(jobs):
-            jobs = as_workload(jobs(int(self.np_random.integers(2**31))))
-        if not len(jobs):
-            raise InputError("the workload is empty; an episode needs jobs", file=jobs.source)
-        check_widths(jobs, self._platform)
+            jobs = self._check(jobs(int(self.np_random.integers(2**31))))
         given = jobs, self._platform, self._allocator.allocator, None, set[int](), "agent"
         self.engine = Engine(*given, malleable=False)
         self._ends: list[float] = []  # the latest ends of running jobs, ascending
@@ -181,11 +195,20 @@ class SchedulingEnv(gymnasium.Env[dict[str, Any], np.int64], gymnasium.utils.EzP
         return self._observe()
 
     def step(self, action: np.int64 | int) -> tuple[Observation, float, bool, bool, dict[str, Any]]:
-        """Apply an action; return observation, reward, terminated, False and info."""
+        """Apply an action; return observation, reward, terminated, False and info.
+
+        Raises
+        ------
+        InputError
+            If the action is not in the space, or the reward of a metric is NaN at the end.
+        """
+        action = int(operator.index(action))  # a bool would be a mask
+        if not 0 <= action < len(self._valid):
+            raise InputError(f"{action} is no action of {self.action_space}")
         engine, reward = self.engine, 0.0
         self._invalid += not self._valid[action]
         if self._valid[action]:
-            decisions, over = self._rule.decide(engine, self.shown, int(action))
+            decisions, over = self._rule.decide(engine, self.shown, action)
             for decision in decisions:
                 engine.apply(decision)
                 running = engine.running[decision.job.index]
@@ -214,6 +237,17 @@ class SchedulingEnv(gymnasium.Env[dict[str, Any], np.int64], gymnasium.utils.EzP
         lines += [f"job {each.job.number} runs on {sets.text(each.processors)}" for each in running]
         lines += [f"job {job.number} waits for {job.processors:,}" for job in self.shown]
         return "\n".join(lines) if self.render_mode == "ansi" else None
+
+    def _check(self, source: WorkloadSource) -> Workload:
+        """Return a workload that episodes can have."""
+        jobs = as_workload(source)
+        if not len(jobs):
+            raise InputError("the workload is empty; an episode needs jobs", file=jobs.source)
+        if self._fair and not is_known(jobs.extra.get("user", np.array([MISSING]))).any():
+            why = "the reward compares users, and no job has a known user; choose another reward"
+            raise InputError(why, file=jobs.source)
+        check_widths(jobs, self._platform)
+        return jobs
 
     def _advance(self) -> None:
         self.engine.advance()

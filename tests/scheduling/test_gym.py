@@ -7,6 +7,7 @@ import math
 import pickle
 import sys
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from support.scheduling_oracles import random_workload
 
 from swdual.errors import InputError
 from swdual.scheduling import (
+    METRICS,
     NodeGroup,
     Platform,
     Workload,
@@ -225,6 +227,33 @@ def test_an_invalid_action_changes_nothing_and_is_counted():
     assert info["action_mask"].tolist() == [0, 0, 0, 1]
 
 
+@pytest.mark.parametrize("action", [-1, 4, 1000, np.int64(-4), np.array(4)])
+def test_an_action_outside_the_space_is_refused(action):
+    """As Gymnasium's own environments refuse it; -1 is not the last one."""
+    env = gym.SchedulingEnv(Workload.from_arrays(0, [5, 5], [3, 2]), 4, max_jobs=3)
+    env.reset()
+    with pytest.raises(InputError, match=rf"{action} is no action of Discrete\(4\)"):
+        env.step(action)
+    assert env.step(3)[-1]["invalid_actions"] == 1
+    assert len(env.engine.queue) == 2
+
+
+@pytest.mark.parametrize("action", [1.0, "1", None, np.array([1])])
+def test_an_action_is_a_whole_number(action):
+    env = gym.SchedulingEnv(Workload.from_arrays(0, [5, 5], [3, 2]), 4)
+    env.reset()
+    with pytest.raises(TypeError, match="integer"):
+        env.step(action)
+
+
+@pytest.mark.parametrize("action", [True, np.uint8(1), np.array(1)])
+def test_whole_numbers_of_all_types_are_actions(action):
+    env = gym.SchedulingEnv(Workload.from_arrays(0, [5, 5], [3, 2]), 4)
+    env.reset()
+    env.step(action)
+    assert [*env.engine.running] == [1]
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_queue_lengths_sum_to_the_waiting_time(seed):
     rewards, infos = zip(*[step[2:] for step in wander(make(60, seed), seed)], strict=True)
@@ -238,6 +267,47 @@ def test_a_metric_is_the_reward_at_the_end(reward, sign):
     assert before[2] == 0
     assert last[2] == sign * last[3]["metrics"][reward] != 0
     assert last[3]["metrics"][reward] == last[3]["schedule"].metrics[reward]
+
+
+@pytest.mark.parametrize("reward", gym.REWARDS)
+def test_no_reward_is_nan(reward):
+    columns = [0, 1, 1, 2], [4, 0, 9, 5], [2, 1, 4, 3]
+    users = {"user": [3, -1, 4, 3]}
+    workload = Workload.from_arrays(*columns, requested_time=9, extra=users)
+    env = gymnasium.make(ID, workload=workload, platform=4, reward=reward)
+    assert all(math.isfinite(step[2]) for step in wander(env))
+
+
+def test_a_metric_is_no_reward_if_all_environments_lack_what_it_needs():
+    values = [*wander(make())][-1][3]["schedule"].metrics
+    users = {name for name in METRICS if "user" in name or "nuwt" in name or "jain" in name}
+    lacked = {name for name, value in values.items() if math.isnan(value)} - users
+    assert lacked >= {"energy", "carbon", "time_over_cap", "gpu_utilisation", "lost_work"}
+    assert not lacked & {*gym.REWARDS}
+    for reward in lacked:
+        with pytest.raises(InputError, match=f"without nodes, power and signals: '{reward}'"):
+            make(reward=reward)
+
+
+@pytest.mark.parametrize("reward", ["mean_user_slowdown", "jain_index", "std_nuwt"])
+@pytest.mark.parametrize("extra", [{}, {"user": [-1, -1]}], ids=str)
+def test_a_reward_that_compares_users_needs_some(reward, extra):
+    workload = Workload.from_arrays(0, [5, 5], [3, 2], extra=extra)
+    with pytest.raises(InputError, match="no job has a known user"):
+        gym.SchedulingEnv(workload, 4, reward=reward)
+    env = gym.SchedulingEnv(lambda seed: workload, 4, reward=reward)
+    with pytest.raises(InputError, match="no job has a known user"):
+        env.reset()
+
+
+@pytest.mark.parametrize("reward", ["mean_stretch", "utilisation", "mean_nuwt"])
+def test_a_metric_that_is_nan_at_the_end_is_no_reward(reward):
+    workload = Workload.from_arrays(0, 0, 1, requested_time=5, extra={"user": [1]})
+    env = gym.SchedulingEnv(workload, 4, reward=reward)
+    env.reset()
+    env.step(0)
+    with pytest.raises(InputError, match=f"the reward {reward} is NaN: jobs ran for 0 s"):
+        env.step(env.max_jobs)
 
 
 def test_a_function_is_called_with_the_time_that_passes_and_with_the_schedule():
@@ -317,19 +387,40 @@ def test_an_instant_as_text():
     ("workload", "message"),
     [
         (Workload.from_arrays(0, [5, 5], [3, 9]), "job 2 needs 9 processors"),
-        (lambda seed: Workload.from_arrays([], [], []), "the workload is empty"),
-        (lambda seed: seed, "int is no workload"),
+        (Workload.from_arrays([], [], []), "the workload is empty"),
+        (5, "int is no workload"),
     ],
 )
 def test_a_workload_that_cannot_be_run_is_refused(workload, message):
-    env = gym.SchedulingEnv(workload, 4)
+    with pytest.raises(InputError, match=message):
+        gym.SchedulingEnv(workload, 4)
+    env = gym.SchedulingEnv(lambda seed: workload, 4)
     with pytest.raises(InputError, match=message):
         env.reset()
 
 
-def test_an_unknown_reward_is_refused():
-    with pytest.raises(InputError, match="utilisation"):
-        make(reward="utilization")
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"reward": "utilization"}, "'utilization'; did you mean utilisation"),
+        ({"reward": 5}, "'5'"),
+        ({"reward": None}, "'None'"),
+        ({"max_jobs": 0}, "max_jobs is 0, but an agent must see 1 job or more"),
+        ({"max_jobs": -3}, "max_jobs is -3"),
+        ({"max_jobs": 2.5}, "`max_jobs` is 2.5, but it must be a whole number"),
+        ({"actions": gym.ActionRule}, "give an object of a subclass of ActionRule"),
+        ({"actions": OrderChoice}, "give an object of a subclass of ActionRule"),
+        ({"actions": "easy"}, "actions is 'easy'; give an object"),
+        ({"platform": "hydra.toml"}, "not 'hydra.toml'; give an int, or a Platform"),
+        ({"platform": Path("hydra.toml")}, "give an int, or a Platform"),
+        ({"platform": "curie"}, "not 'curie'; give an int, or a Platform"),
+    ],
+    ids=str,
+)
+def test_an_impossible_argument_is_refused(options, message):
+    given = {"workload": random_workload(1, 5, MACHINE), "platform": MACHINE} | options
+    with pytest.raises(InputError, match=message):
+        gymnasium.make(ID, **given)
 
 
 def test_a_platform_with_nodes_is_refused():
