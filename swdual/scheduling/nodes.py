@@ -63,7 +63,7 @@ def format_memory(kilobytes: int) -> str:
     """Return a size in the largest unit of which it is a whole number.
 
     >>> format_memory(1572864), format_memory(2 * 1024**2)
-    ('1536M', '2G')
+    ('1,536M', '2G')
     """
     unit = max((size, unit) for unit, size in KILOBYTES.items() if kilobytes % size == 0)[1]
     return f"{kilobytes // KILOBYTES[unit]:,}{unit}"
