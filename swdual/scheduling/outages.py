@@ -20,7 +20,7 @@ from swdual.errors import InputError
 from swdual.registry import unknown
 from swdual.scheduling import processors as sets
 from swdual.scheduling.workload.readers.texts import parse_rows
-from swdual.text.messages import pluralize, quote
+from swdual.text.messages import parse_number, pluralize, quote
 
 KINDS = {
     "reservation": "known from the beginning, so that no job runs into it",
@@ -244,7 +244,7 @@ def _parse_means(text: str) -> dict[str, float]:
         if name not in known:
             raise InputError(unknown("value of outages:", name, known))
         try:
-            values[name] = float(value)
+            values[name] = parse_number(value)
         except ValueError:
             raise InputError(f"{name} cannot be {quote(value)}: write seconds") from None
     for name in known:
@@ -258,7 +258,7 @@ def _parse_row(kind: str, start: str, end: str, nodes: str) -> Outage:
     times = {}
     for name, text in ("start", start), ("end", end):
         try:
-            times[name] = float(text)
+            times[name] = parse_number(text)
         except ValueError:
             raise InputError(f"{name} is {quote(text)}; write seconds") from None
     ranges = [np.arange(first, stop) for first, stop in sets.parse(nodes).tolist()]

@@ -35,6 +35,7 @@ def test_a_file_is_read(tmp_path):
         ("drain,1,2", "has 3 columns, but the header 4"),
         ("drian,1,2,0", "unknown kind of outage 'drian'"),
         ("drain,one,2,0", "start is 'one'; write seconds"),
+        ("drain,1_0,2,0", "start is '1_0'; write seconds"),
         ("drain,1,nan,0", "lasts from its start to a later end, not from 1 to nan"),
         ("drain,1,inf,0", "not from 1 to inf"),
         ("drain,2,2,0", "not from 2 to 2"),
@@ -112,6 +113,7 @@ def test_files_and_failures_go_together(tmp_path):
     [
         (["mean_uptime=9"], "need mean_repair"),
         (["mean_uptime=9,mean_repair=x"], "mean_repair cannot be 'x'"),
+        (["mean_uptime=9,mean_repair=1_0"], "mean_repair cannot be '1_0'"),
         (["mean_uptime=0,mean_repair=1"], "mean_uptime must be above 0 seconds, not 0"),
         (["mean_uptime=9,mean_repair=inf"], "mean_repair must be above 0 seconds, not inf"),
         (["mean_uptim=9,mean_repair=1"], "mean_uptim.*mean_uptime"),
