@@ -45,7 +45,17 @@ ADVANCED, MESSAGES = "Advanced", "Messages"
 _MESSAGE_OPTIONS = "verbose quiet no_progress log _click_default_help"
 
 
-class Count(click.IntRange):
+class _Number(click.ParamType[Any]):
+    """A number without underscores, which Python leaves out."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the number. See `ParamType.convert` of click."""
+        if "_" in str(value):
+            self.fail(f"{value!r} is not a valid {self.name}.", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+class Count(_Number, click.IntRange):
     """A whole number; messages call it so."""
 
     name = "whole number"
@@ -89,7 +99,7 @@ def named_words(without: type | None = None, *, except_for: str = "") -> list[st
     return [word for word in words if isinstance(word, str)]
 
 
-class Real(click.FloatRange):
+class Real(_Number, click.FloatRange):
     """A number; messages call it so."""
 
     name = "number"

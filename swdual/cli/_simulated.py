@@ -388,7 +388,9 @@ class Writer:
         if str(combination) in self._written:
             return
         if not self._written and self._files.workload_out is not None:
-            write_workload(schedule.workload, self._files.workload_out, force=self._files.force)
+            size = schedule.platform.processors
+            jobs = replace(schedule.workload, machine_processors=size)
+            write_workload(jobs, self._files.workload_out, force=self._files.force)
         self._written.add(str(combination))
         self._files.write_schedule(combination, schedule)
         if self._report is not None:

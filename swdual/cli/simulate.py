@@ -246,7 +246,7 @@ swdual simulate KTH-SP2.swf.gz --resample 20 --policy easy,conservative --metric
 @option(
     "--explain",
     multiple=True,
-    type=click.INT,
+    type=Count(),
     metavar="JOB",
     help="Print why the job with this number waited and started. Can be repeated.",
 )

@@ -21,7 +21,7 @@ from swdual.registry import unknown
 from swdual.scheduling import processors as sets
 from swdual.scheduling.signals import parse_time
 from swdual.scheduling.workload.readers.texts import parse_rows
-from swdual.text.messages import pluralize, quote
+from swdual.text.messages import parse_number, pluralize, quote
 
 KINDS = {
     "reservation": "known from the beginning, so that no job runs into it",
@@ -274,7 +274,7 @@ def _parse_means(text: str) -> dict[str, float]:
         if name not in known:
             raise InputError(unknown("value of outages:", name, known))
         try:
-            values[name] = float(value)
+            values[name] = parse_number(value)
         except ValueError:
             raise InputError(f"{name} cannot be {quote(value)}: write seconds") from None
     for name in known:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from swdual.errors import InputError
 from swdual.registry import unknown
+from swdual.text.messages import parse_number
 
 
 def _linear(run_time: float, distance: int, factor: float) -> float:
@@ -101,7 +102,7 @@ def parse(text: str) -> Penalty:
     if kind not in KINDS:
         raise InputError(unknown("penalty", kind, KINDS))
     try:
-        value = float(factor)
+        value = parse_number(factor)
     except ValueError as error:
         cause = f"{factor!r} is no number" if colon else f"{text!r} has no factor"
         raise InputError(f"{cause}; write {kind}:2 or the like") from error

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from swdual.errors import InputError
 from swdual.registry import unknown
 from swdual.scheduling.workload.workload import POWER, Workload
-from swdual.text.messages import quote
+from swdual.text.messages import parse_number, quote
 
 MAX_POWER_VALUE = 1e9
 """The largest number of watts, seconds or nodes."""
@@ -160,7 +160,8 @@ def parse(text: str) -> PowerModel:
         if name not in known:
             raise InputError(unknown("value of a power model:", name, known))
         try:
-            values[name] = int(value) if known[name] == "int" else float(value)
+            number = parse_number(value)
+            values[name] = int(value) if known[name] == "int" else number
         except ValueError:
             kind = "a whole number" if known[name] == "int" else "a number"
             raise InputError(f"{name} cannot be {quote(value)}: it is {kind}") from None

@@ -16,7 +16,7 @@ from swdual.registry import unknown
 from swdual.scheduling.workload.readers.columns import parse_instant
 from swdual.scheduling.workload.readers.texts import parse_rows
 from swdual.scheduling.workload.trace import MAX_VALUE
-from swdual.text.messages import quote
+from swdual.text.messages import parse_number, quote
 
 Column = NDArray[np.float64]
 
@@ -216,7 +216,7 @@ def parse(texts: Iterable[str], unix_start_time: float | None = None) -> Signals
 
 def _parse_number(text: str, what: str) -> float:
     try:
-        return float(text)
+        return parse_number(text)
     except ValueError:
         raise InputError(f"{what}: {quote(text)} is no number") from None
 
@@ -237,7 +237,7 @@ def parse_time(text: str, column: str, unix_start_time: float | None) -> float:
         If it is neither.
     """
     with suppress(ValueError):
-        return float(text)
+        return parse_number(text)
     try:
         date = parse_instant(text)
     except (ValueError, OverflowError):

@@ -98,6 +98,23 @@ def size(text: str, thousand: int) -> int | None:
     return int(match[1]) * factor
 
 
+def parse_number(value: object) -> float:
+    """Return the number that a text, or a value of JSON, stands for.
+
+    Raises
+    ------
+    ValueError
+        If it is none; Python would also take 1_0 for 10, and True for 1.
+
+    >>> parse_number("1e3"), parse_number(5)
+    (1000.0, 5.0)
+    """
+    text = str(value)
+    if "_" in text:
+        raise ValueError(f"{quote(text)} is no number")
+    return float(text)
+
+
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """Return the name that a user most likely meant, or None.
 

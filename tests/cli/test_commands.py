@@ -587,6 +587,7 @@ def test_blasts_options_that_ask_for_what_is_done_anyway_are_taken(run):
     ("words", "message"),
     [
         (["-max_hsps", "-1"], "Invalid value for '-max_hsps': -1 is not in the range x>=0"),
+        (["-evalue", "1_0"], "Invalid value for '-evalue': '1_0' is not a valid number"),
         (["-max_hsps", "two"], "Invalid value for '-max_hsps': 'two' is not a valid whole number"),
         (
             ["--max-hsps", "2", "--align", "none", "-f", "6 score"],

@@ -431,6 +431,21 @@ def test_the_simulated_jobs_are_written_and_simulated_again(run, refuses, trace,
     refuses(1, ["u.xlsx: has no ending of a format"], *words, "--workload-out", "u.xlsx")
 
 
+def test_the_jobs_are_written_with_the_size_that_was_simulated(run, here):
+    """That of the platform, which a table does not tell; what is lost is said."""
+    (here / "t.csv").write_text("submit_time,run_time,processors,gpus\n0,1,2,4\n")
+    done = run("simulate", "t.csv", "--processors", "64", "--workload-out", "u.json")
+    assert "1 job's gpus: not kept by .json" in done.err
+    assert json.loads((here / "u.json").read_text())["nb_res"] == 64
+
+
+@pytest.mark.parametrize("option", ["--first", "--explain", "--start"])
+def test_numbers_have_no_underscores(refuses, trace, option):
+    """Python would read 1_0 as 10, and 102_1, a job of an array of Slurm, as 1021."""
+    trace(some(4))
+    refuses(1, [option, "'102_1' is not a valid"], "simulate", "t.swf", option, "102_1")
+
+
 def test_columns_of_a_table_are_told(run, refuses, here):
     """By pairs with factors, or found by the header; a preset that does not fit is an error."""
     (here / "t.csv").write_text("when,minutes,processors\n0,1,2\n5,2,1\n")

@@ -35,6 +35,7 @@ def test_a_file_is_read(tmp_path):
         ("drain,1,2", "has 3 columns, but the header 4"),
         ("drian,1,2,0", "unknown kind of outage 'drian'"),
         ("drain,one,2,0", "column start: 'one' is neither seconds nor a date"),
+        ("drain,1_0,20,0", "column start: '1_0' is neither seconds nor a date"),
         ("drain,2024-05-01,2,0", "when the trace began is not known"),
         ("drain,1,nan,0", "lasts from its start to a later end, not from 1 to nan"),
         ("drain,1,inf,0", "not from 1 to inf"),
@@ -119,6 +120,7 @@ def test_files_and_failures_go_together(tmp_path):
     [
         (["mean_uptime=9"], "need mean_repair"),
         (["mean_uptime=9,mean_repair=x"], "mean_repair cannot be 'x'"),
+        (["mean_uptime=9,mean_repair=1_0"], "mean_repair cannot be '1_0'"),
         (["mean_uptime=0,mean_repair=1"], "mean_uptime must be above 0 seconds, not 0"),
         (["mean_uptime=9,mean_repair=inf"], "mean_repair must be above 0 seconds, not inf"),
         (["mean_uptim=9,mean_repair=1"], "mean_uptim.*mean_uptime"),

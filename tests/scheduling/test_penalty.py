@@ -59,6 +59,7 @@ def test_a_text_is_a_penalty_and_back():
         ("quadratic", "'quadratic' has no factor; write quadratic:2"),
         ("linear:", "'' is no number; write linear:2"),
         ("linear:x", "'x' is no number"),
+        ("linear:1_0", "'1_0' is no number"),
         ("linear:-1", r"the factor of a linear penalty must be 0 to 1e\+06, not -1"),
         ("linear:nan", "not nan"),
         ("quadratic:inf", "not inf"),

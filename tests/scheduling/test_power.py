@@ -50,6 +50,8 @@ def test_a_text_is_a_power_model_and_back():
         ("busy", "'busy' is no NAME=VALUE of a power model; write busy=190"),
         ("busi=190", "unknown value of a power model: 'busi'; did you mean busy"),
         ("busy=x", "busy cannot be 'x': it is a number"),
+        ("busy=1_0", "busy cannot be '1_0': it is a number"),
+        ("keep_idle=1_0", "keep_idle cannot be '1_0': it is a whole number"),
         ("keep_idle=1.5", "keep_idle cannot be '1.5': it is a whole number"),
         ("busy=190,idle=-1", r"idle of a power model must be 0 to 1e\+09, not -1"),
         ("busy=nan,idle=1", "not nan"),

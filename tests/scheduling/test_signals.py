@@ -117,6 +117,7 @@ def test_a_file_has_seconds_or_dates(tmp_path):
         ("time;value\n", r"price.csv:1: the first line must name the columns .* not 'time;value'"),
         ("time,value\n", r"price.csv: a signal has ascending times"),
         ("time,value\n1,2\n3\n", r"price.csv:3: has 1 columns, but the header 2"),
+        ("time,value\n1_0,2\n", r"price.csv:2: column time: '1_0' is neither seconds nor"),
         ("time,value\n1,2\n3,\n", r"price.csv:3: column value: '' is no number"),
         ("time,value\n1,2,3\n", r"price.csv:2: has 3 columns, but the header 2"),
         ("time,value\nnoon,2\n", r"price.csv:2: column time: 'noon' is neither seconds nor a date"),
@@ -138,6 +139,7 @@ def test_a_signal_that_does_not_exist_is_named(tmp_path):
         ("prize=x", "unknown signal 'prize'; did you mean price"),
         ("price=", "write price=FILE.csv, once"),
         (f"price={path}:repeat=year", "repeat: 'year' is no number"),
+        (f"price={path}:repeat=1_0", "repeat: '1_0' is no number"),
         (f"price={path}:repeat=-1", "steps of 0 s cannot repeat after -1 s"),
     ):
         with pytest.raises(InputError, match=re.escape(said)):

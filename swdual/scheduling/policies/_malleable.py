@@ -32,6 +32,7 @@ from swdual.scheduling.job import Job
 from swdual.scheduling.platform import Platform
 from swdual.scheduling.policy import Decision, Option, Resize, Start, View
 from swdual.scheduling.workload.workload import Workload
+from swdual.text.messages import parse_number
 
 MALLEABLE = True
 
@@ -298,7 +299,7 @@ def _parse_number(name: str, text: str, otherwise: str, max_value: float) -> flo
     if text == otherwise:
         return None
     try:
-        number = float(text)
+        number = parse_number(text)
     except ValueError:
         number = np.nan
     if not 0 <= number <= max_value or number == np.inf:

@@ -29,6 +29,7 @@ from swdual.scheduling.policies._partitions import (
 )
 from swdual.scheduling.policies._waiting import MIN_COLUMNS, WaitingColumns
 from swdual.scheduling.policy import Option, Start, View
+from swdual.text.messages import parse_number
 
 OPTIONS = {
     "limits": Option(
@@ -186,7 +187,7 @@ class Policy:
 def _parse(limits: str) -> list[float]:
     """Return the requested times at which classes begin."""
     try:
-        times = [float(word) for word in limits.replace(",", " ").split()]
+        times = [parse_number(word) for word in limits.replace(",", " ").split()]
     except ValueError:
         times = [inf]
     if not all(low < high for low, high in pairwise([0.0, *times, inf])):

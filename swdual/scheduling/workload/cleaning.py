@@ -102,7 +102,9 @@ def clean(
         )
     job_filter = JobFilter(len(trace))
     status = trace["status"]
-    job_filter.drop(np.isin(status, PARTS), "parts", "a part of a job that another line sums up")
+    job_filter.drop(
+        np.isin(status, PARTS), "parts", "steps or parts of jobs, which other lines sum up"
+    )
     if repairs.status == "completed":
         job_filter.drop(status != COMPLETED, "status", "not completed")
     run = _repair_run_time(trace, repairs, job_filter)
@@ -119,6 +121,10 @@ def clean(
     kept = kept[np.argsort(submit[kept], kind="stable")]
     repeated = _count_repeated(trace, job_filter, kept)
     _count_preceding(trace, repairs, job_filter, kept, repeated)
+    memory = trace["requested_memory"][kept]
+    if "job_memory" in trace.facts:
+        whole = trace.facts["job_memory"][kept]
+        memory = np.where((memory == MISSING) & (whole > 0), whole / widths[kept], memory)
     return Workload(
         number=trace["number"][kept].astype(np.int64),
         submit_time=submit[kept],
@@ -130,6 +136,7 @@ def clean(
             for name in FIELDS
             if name not in USED + WIDTHS
         }
+        | {"requested_memory": memory}
         | {name: column[kept] for name, column in trace.extra.items()},
         name=trace.name,
         source=trace.source,
@@ -195,12 +202,16 @@ def _count_preceding(
 
 def _repair_run_time(trace: Trace, repairs: Repairs, job_filter: JobFilter) -> NDArray[np.float64]:
     run = trace["run_time"]
-    none = run <= 0
-    if repairs.run_time == "drop":
-        job_filter.drop(none, "run_time", "run time 0 or less")
-        return run
-    job_filter.change(none, "run_time", "given a run time of 1 second: it was 0 or less")
-    return np.where(none, 1.0, run)
+    missing = run == MISSING
+    for which, what in ((missing, "missing"), ((run <= 0) & ~missing, "0 or less")):
+        if repairs.run_time == "drop":
+            job_filter.drop(which, "run_time", f"run time {what}")
+        else:
+            job_filter.change(which, "run_time", f"given a run time of 1 second: it was {what}")
+    if "running" in trace.facts:
+        action = "taken with the run time until the export: they were running"
+        job_filter.change(trace.facts["running"] > 0, "running", action)
+    return run if repairs.run_time == "drop" else np.where(run <= 0, 1.0, run)
 
 
 def _repair_processors(

@@ -33,9 +33,9 @@ from swdual.text.messages import quote
 HEAD_BYTES = 1 << 16
 """How much of a file tells its format."""
 
-TABLE = re.compile(rb"PAR1|(#[^\n]*\n|\s)*(?![#{\[\s])[^\n]*[,\t;]")
+TABLE = re.compile(rb"PAR1|(#[^\n]*\n|\s)*(?![#{\[\s])[^\n|]*[,\t;]")
 SACCT = re.compile(rb"\s*[^\n,;\t]*\bJobID(Raw)?\b[^\n,;\t]*(\n|\Z)", re.IGNORECASE)
-STANDARD = re.compile(rb"\s*(;|\Z|[-+.\d]\S*([ \t]+[^,|]*)?(\n|\Z))")
+STANDARD = re.compile(rb"\s*(;|\Z|[-+.\d][^\s|]*([ \t]+[^,|]*)?(\n|\Z))")
 
 
 @dataclass(frozen=True)
@@ -111,11 +111,11 @@ def _recognize(stream: IO[bytes], name: str) -> TraceFormat:
         if each.begins(head):
             return each
     first = head.lstrip().split(b"\n")[0].decode(errors="surrogateescape")
-    raise InputError(
-        f"begins with {quote(first)}, which is no trace that swdual reads; it reads "
-        f"{', '.join(each.what for each in FORMATS.values())}",
-        file=name,
-    )
+    readable = ", ".join(each.what for each in FORMATS.values())
+    why = f"begins with {quote(first)}, which is no trace that swdual reads; it reads {readable}"
+    if "|" in first:
+        why += "; export sacct's JobID and Submit with the header (without -n)"
+    raise InputError(why, file=name)
 
 
 @suggest_names

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from swdual.errors import InputError
 from swdual.scheduling.workload.trace import MAX_VALUE
+from swdual.text.messages import parse_number
 
 
 class Rule(NamedTuple):
@@ -115,7 +116,7 @@ class Repairs:
 def _seconds(chosen: str | float) -> float | None:
     """Return a choice as seconds, or None if it is not a number."""
     try:
-        seconds = float(chosen)
+        seconds = parse_number(chosen)
     except ValueError:
         return None
     return seconds if 0 < seconds <= MAX_VALUE else None

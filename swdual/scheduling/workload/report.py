@@ -24,7 +24,8 @@ class RuleCount(NamedTuple):
     action: str
 
     def __str__(self) -> str:
-        return f"{self.jobs:,} {'job' if self.jobs == 1 else 'jobs'} {self.action}"
+        what = "line" if self.rule == "parts" else "job"
+        return f"{self.jobs:,} {what}{'' if self.jobs == 1 else 's'} {self.action}"
 
 
 @dataclass(frozen=True)

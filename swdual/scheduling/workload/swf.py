@@ -39,7 +39,7 @@ from swdual.scheduling.workload.trace import (
     parse_label,
 )
 from swdual.scheduling.workload.workload import Workload, check_numbers
-from swdual.text.messages import quote, sanitize
+from swdual.text.messages import pluralize, quote, sanitize
 
 logger = logging.getLogger("swdual")
 
@@ -377,11 +377,25 @@ def to_trace(workload: Workload) -> Trace:
 
 def format_trace(trace: Trace) -> Iterator[bytes]:
     """Yield the text of a trace in SWF, in pieces."""
+    warn_of_lost(trace, ".swf")
     yield "".join(f"{comment}\n" for comment in trace.header).encode(errors="surrogateescape")
     for first in range(0, len(trace), WRITTEN_JOBS):
         columns = trace.values[first : first + WRITTEN_JOBS].T
         rows = zip(*map(write_numbers, columns), strict=True)
         yield "".join(f"{' '.join(row)}\n" for row in rows).encode()
+
+
+def warn_of_lost(trace: Trace, ending: str) -> None:
+    """Warn of the jobs with a further column, for a file with an ending cannot hold it."""
+    told = {
+        name: column > 0 if column.dtype.kind in "biuf" else np.ones(len(column), np.bool_)
+        for name, column in trace.extra.items()
+    }
+    lost = {name: which for name, which in told.items() if which.any()}
+    if lost:
+        jobs = pluralize(int(np.any([*lost.values()], axis=0).sum()), "job's", "jobs'")
+        text = "%s %s: not kept by %s; .csv and .parquet keep all columns"
+        logger.warning(text, jobs, ", ".join(lost), ending)
 
 
 def write_numbers(column: NDArray[Any]) -> list[str]:

@@ -33,6 +33,10 @@ EXTRA = {"nodes": -1, "gpus": -1, "exclusive": -1, "power": math.nan}
 """Columns that other formats have, and what stands for unknown: nodes requested, GPUs of the whole
 job, 1 for a job that takes whole nodes, mean watts of the whole job."""
 
+FACTS = ("job_memory", "running")
+"""What only the rules for repairs use: KB of the whole job, and whether it was still running when
+the trace was written."""
+
 NAMED = {
     **{"user": "User", "group": "Group", "executable": "Executable"},
     **{"queue": "Queue", "partition": "Partition"},
@@ -94,6 +98,8 @@ class Trace:
     names
         What numbers of users, queues and the like stand for: ``names[field][k - 1]`` is the name of
         number k.
+    facts
+        (jobs,) some of `FACTS` by name.
     """
 
     values: NDArray[np.float64]
@@ -103,6 +109,7 @@ class Trace:
     lines: NDArray[np.int64] | None = None
     extra: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    facts: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.values)

@@ -81,7 +81,7 @@ def test_a_watched_job_hears_of_its_queue():
     assert schedule.notes[2][0] == (2.0, "not backfilled: it would delay the first of a queue")
 
 
-@pytest.mark.parametrize("limits", ["100 100", "-5", "0 1", "many", "inf", "nan"])
+@pytest.mark.parametrize("limits", ["100 100", "-5", "0 1", "1_0", "many", "inf", "nan"])
 def test_limits_must_ascend(limits):
     with pytest.raises(InputError, match="limits cannot be"):
         simulated([(0, 1, 1, 1)], 4, limits)

@@ -146,6 +146,21 @@ def test_a_workload_is_read_as_it_was_written(rows, names, begin, size):
             assert equal(ran, again, beyond=".json" not in name)
 
 
+@pytest.mark.parametrize("ending", ["swf", "json"])
+def test_columns_that_a_format_does_not_keep_are_named_once(ending, tmp_path, caplog):
+    """Where a job has something in them; tables keep all."""
+    extra = {"gpus": [2, 0, -1], "nodes": [-1, 1, 0], "exclusive": [0, 0, -1], "note": ["", "", ""]}
+    for name, jobs in (("gpus, nodes", 2), ("gpus, nodes, note", 3)):
+        caplog.clear()
+        kept = {key: extra[key] for key in extra if key != "note" or "note" in name}
+        workload = Workload.from_arrays([0, 1, 2], 5, 1, extra=kept, machine_processors=9)
+        write_workload(workload, tmp_path / f"t.{ending}", force=True)
+        write_workload(workload, tmp_path / "t.csv", force=True)
+        lost = f"{jobs} jobs' {name}: not kept by .{ending}; .csv and .parquet keep all columns"
+        assert [record.getMessage() for record in caplog.records] == [lost]
+        assert read_workload(tmp_path / f"t.{ending}").machine_processors == 9
+
+
 def test_names_go_through_the_header_of_swf(tmp_path):
     """Queues and partitions as in the standard; what a header has no number for stays unnamed."""
     path = tmp_path / "t.swf"

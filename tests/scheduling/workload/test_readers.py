@@ -13,9 +13,11 @@ import pytest
 from swdual.errors import InputError
 from swdual.scheduling import read_workload
 from swdual.scheduling.workload import swf
+from swdual.scheduling.workload.cleaning import clean
 from swdual.scheduling.workload.formats import load_trace
 from swdual.scheduling.workload.readers import texts
 from swdual.scheduling.workload.readers.table import NEEDED, PRESETS
+from swdual.scheduling.workload.repair import Repairs
 
 KB = {"K": 1, "M": 1024, "G": 1024**2, "T": 1024**3}
 
@@ -35,7 +37,7 @@ def one(tmp_path, **values):
     """Return the only job of accounts with these values, by field, as they stand there."""
     trace = load_trace(write(tmp_path / "a.txt", [JOB | values]))
     fields = {name: trace[name][0] for name in ("run_time", "requested_time", "status", "number")}
-    memory = {"memory": trace["requested_memory"][0], "submit": trace["submit_time"][0]}
+    memory = {"memory": clean(trace).extra["requested_memory"][0]}
     widths = {"cpus": trace["allocated_processors"][0], "asked": trace["requested_processors"][0]}
     return {**fields, **memory, **widths, **{key: x[0] for key, x in trace.extra.items()}}
 
@@ -65,7 +67,8 @@ def one(tmp_path, **values):
         ({"AllocCPUS": 0, "ReqCPUS": 8}, "asked", 8),
         ({"AllocCPUS": 0, "AllocTRES": "cpu=6,mem=1G"}, "cpus", 6),
         ({"NNodes": 3}, "nodes", 3),
-        ({"ReqNodes": 2, "NNodes": 3}, "nodes", 2),
+        ({"ReqNodes": 2, "NNodes": 3}, "nodes", 3),
+        ({"ReqTRES": "cpu=4,node=1", "AllocTRES": "cpu=4,node=5"}, "nodes", 5),
         ({"ReqTRES": "cpu=4,node=5"}, "nodes", 5),
         ({}, "nodes", -1),
         ({}, "gpus", -1),
@@ -78,6 +81,14 @@ def one(tmp_path, **values):
         ({"ReqMem": "16G"}, "memory", 4 * KB["G"]),
         ({"ReqMem": "8000"}, "memory", 2000 * KB["M"]),
         ({"ReqMem": "0n"}, "memory", -1),
+        ({"ReqMem": "4Gn", "ReqTRES": "mem=8G"}, "memory", 2 * KB["G"]),
+        ({"ReqMem": "100G", "AllocCPUS": 8, "ReqCPUS": 4}, "memory", 100 * KB["G"] / 8),
+        ({"ReqMem": "4Gc", "AllocCPUS": 8, "ReqCPUS": 4}, "memory", 4 * KB["G"]),
+        (
+            {"ReqMem": "50Gn", "NNodes": 2, "AllocCPUS": 64, "ReqCPUS": 4},
+            "memory",
+            100 * KB["G"] / 64,
+        ),
         ({"ReqTRES": "cpu=4,mem=1.5T"}, "memory", 1.5 * KB["T"] / 4),
         ({"ConsumedEnergyRaw": "6000"}, "power", 100),
         ({"ConsumedEnergyRaw": "18446744073709551614"}, "power", math.nan),
@@ -135,7 +146,14 @@ def test_rows_of_sacct_that_are_no_jobs_are_counted(tmp_path, caplog):
         ({"ReqMem": "much"}, "column ReqMem is 'much', which is no number"),
         ({"Elapsed": "-60"}, r"field 4 \(run_time\) is -60; a time is not negative"),
         ({"AllocCPUS": "1.5"}, r"field 5 \(allocated_processors\) is 1.5; write a whole number"),
-        ({"JobName": "a|b"}, "has 6 columns, but the header 5; is a delimiter in a name?"),
+        ({"ElapsedRaw": "1_0"}, "column ElapsedRaw is '1_0', which is no number"),
+        ({"ReqMem": "1_0G"}, "column ReqMem is '1_0G', which is no number"),
+        ({"ReqTRES": "cpu=1_0"}, "column ReqTRES is 'cpu=1_0', which is no number"),
+        ({"Timelimit": "1_0:00:00"}, "column Timelimit is '1_0:00:00', which is no number"),
+        (
+            {"JobName": "a|b"},
+            r"has 6 columns, but the header 5; is a delimiter in a name\? Leave JobName out",
+        ),
     ],
 )
 def test_bad_rows_of_sacct_are_named_by_their_line(values, cause, tmp_path):
@@ -150,6 +168,51 @@ def test_sacct_without_delimiters_is_refused_with_the_remedy(tmp_path):
     path.write_text("       JobID    JobName\n------------ ----------\n1            a\n")
     with pytest.raises(InputError, match=r"needs the columns JobID and Submit, .* --parsable2"):
         read_workload(path)
+
+
+def test_a_job_has_the_memory_that_it_asked_for_on_any_processors(tmp_path):
+    """That of the whole job, whichever processors count, also when they are fewer."""
+    row = JOB | {"AllocCPUS": 8, "ReqCPUS": 4, "ReqMem": "100G"}
+    trace = load_trace(write(tmp_path / "a.txt", [row]))
+    for repairs, size in ((Repairs(), 8), (Repairs(processors="requested"), 4)):
+        jobs = clean(trace, repairs)
+        assert jobs.processors.tolist() == [size]
+        assert jobs.processors @ jobs.extra["requested_memory"] == 100 * KB["G"]
+    jobs = clean(trace, Repairs(too_wide="cap"), 2)
+    assert jobs.processors @ jobs.extra["requested_memory"] == 100 * KB["G"]
+    assert "job_memory" not in jobs.extra
+
+
+def test_steps_and_running_jobs_are_told_apart_in_the_report(tmp_path):
+    rows = [JOB | {"State": "RUNNING"}, JOB | {"JobID": "7.batch", "State": "RUNNING"}, JOB]
+    assert str(read_workload(write(tmp_path / "a.txt", rows)).report).splitlines()[1:3] == [
+        "1 line dropped: steps or parts of jobs, which other lines sum up",
+        "1 job taken with the run time until the export: they were running",
+    ]
+
+
+@pytest.mark.parametrize("delimiter", ["|", ",", ";"])
+def test_accounts_with_any_delimiter_and_repeated_headers(delimiter, tmp_path):
+    """Files of several exports, joined; lines keep their numbers."""
+    path = write(tmp_path / "a.txt", [JOB | {"State": "COMPLETED"}], delimiter)
+    path.write_text(2 * path.read_text())
+    trace = load_trace(path)
+    assert trace["number"].tolist() == [7, 7]
+    assert trace.lines.tolist() == [2, 4]
+    assert trace["run_time"].tolist() == [60, 60]
+    if delimiter != "|":  # told columns make it a plain table
+        names = {"submit_time": "submit", "run_time": "Elapsed", "processors": "AllocCPUS"}
+        with pytest.raises(InputError, match="column Submit is 'Submit', which is no date"):
+            load_trace(write(path, [JOB, JOB | {"Submit": "Submit"}], delimiter), names)
+
+
+@pytest.mark.parametrize("tres", ["", "cpu=16,mem=64G"])
+def test_accounts_without_a_header_are_refused_with_the_remedy(tres, tmp_path):
+    path = tmp_path / "a.txt"
+    for read in (read_workload, swf.read_swf):
+        path.write_text(f"101|2024-03-04T08:00:00|3600|{tres}|CANCELLED by 1000\n")
+        with pytest.raises(InputError, match=r"without -n|read_workload"):
+            read(path)
 
 
 def batsim(path, job=(), **profiles):
@@ -176,7 +239,8 @@ def test_profiles_of_batsim(tmp_path):
         assert jobs.requested_time.tolist() == [9]
     unlimited = load_trace(batsim(path, p=one))
     assert unlimited["requested_time"].tolist() == [-1]
-    assert load_trace(batsim(path, {"id": "a"}, p=one))["number"].tolist() == [1]
+    for called in ("a", "10_1"):
+        assert load_trace(batsim(path, {"id": called}, p=one))["number"].tolist() == [1]
 
 
 @pytest.mark.parametrize(
@@ -188,6 +252,8 @@ def test_profiles_of_batsim(tmp_path):
         ({"profile": "x"}, {"type": "delay", "delay": 1}, "has the profile 'x', which is not"),
         ({"res": "many"}, {"type": "delay", "delay": 1}, "could not convert string to float"),
         ({}, {"type": "delay"}, "job 'w!3' has no 'delay'"),
+        ({"walltime": "1_0"}, {"type": "delay", "delay": 1}, "job 'w!3' '1_0' is no number"),
+        ({}, {"type": "delay", "delay": "1_0"}, "job 'w!3' '1_0' is no number"),
         ({"subtime": -4}, {"type": "delay", "delay": 1}, r"row 1: field 2 \(submit_time\) is -4"),
     ],
 )
@@ -223,7 +289,8 @@ def test_delays_of_elastisim_add_up(tmp_path):
         ({"type": "cpu", "name": "Solve"}, {}, "job 0 has an .* task 'Solve' of the type cpu"),
         ({"type": "idle", "pattern": "all_ranks"}, {}, "pattern all_ranks, whose time depends"),
         ({}, {"type": "malleable"}, "job 0 is malleable, but only rigid jobs have one size"),
-        ({}, {"num_nodes": None}, "job 0 int"),
+        ({}, {"num_nodes": None}, "job 0 could not convert"),
+        ({}, {"num_nodes": "1_0"}, "job 0 '1_0' is no number"),
         ({}, {"application_model": "none.json"}, "none.json: cannot be opened"),
         ({"type": "idle", "pattern": "uniform", "delay": "2*n"}, {}, "could not convert"),
     ],
@@ -275,7 +342,7 @@ def test_presets(preset, kind, told, tmp_path):
     if "power" in PRESETS[preset]:
         assert trace.extra["power"] == 250.5
     if preset == "pm100":
-        assert trace["requested_memory"] == 16 * KB["G"] / 8
+        assert clean(trace).extra["requested_memory"] == 16 * KB["G"] / 8
 
 
 def test_a_map_of_columns_with_factors(tmp_path):
@@ -296,7 +363,11 @@ def test_a_map_of_columns_with_factors(tmp_path):
         ({**names, "usr": "who"}, "unknown field of a trace 'usr'; did you mean user"),
         ("pm10", "unknown preset of columns 'pm10'; did you mean pm100"),
         (None, "tells no submit_time; its columns are .*--columns submit_time=COLUMN"),
-        ({"submit_time": "qtime", "processors": "cores"}, "tells no run_time or end_time"),
+        (
+            {"submit_time": "qtime", "processors": "cores", "end_time": "hours"},
+            "tells no run_time, or start_time and end_time; its columns",
+        ),
+        ({**names, "run_time": "hours*3_600"}, r"has no column 'hours\*3_600'"),
     ):
         with pytest.raises(InputError, match=cause):
             read_workload(path, columns=columns)
@@ -308,6 +379,8 @@ def test_a_map_of_columns_with_factors(tmp_path):
     [
         ("submit_time", "yesterday", "column submit_time is 'yesterday', which is no date"),
         ("run_time", "long", "column run_time is 'long', which is no number"),
+        ("run_time", "1_0", "column run_time is '1_0', which is no number"),
+        ("submit_time", "1_0", "column submit_time is '1_0', which is no date"),
         ("run_time", "-3", r"field 4 \(run_time\) is -3; a time is not negative"),
         ("processors", "2.5", r"field 5 \(allocated_processors\) is 2.5; write a whole number"),
         ("nodes", "0.5", "nodes is 0.5; write a whole number"),
@@ -332,6 +405,34 @@ def test_bad_rows_of_tables_are_named(kind, field, bad, cause, tmp_path):
         assert caught.value.line == 4
     else:
         assert caught.value.message.startswith("row 3: ")
+
+
+def test_headers_of_tables(tmp_path):
+    """Capital letters do not matter where only one column is meant; nor do ids with underscores."""
+    path = tmp_path / "t.csv"
+    path.write_text("Number,Submit_Time,RUN_TIME,processors,Processors,\n102_1,1,2,3,4,\n")
+    trace = load_trace(path)
+    assert (trace["run_time"], trace["allocated_processors"], trace["number"]) == (2, 3, 1)
+    for header, cause in (
+        ("submit_time,run_time,run_time,processors", "has the column 'run_time' 2 times; rename"),
+        ("submit_time,Run_Time,RUN_TIME,processors", "tells no run_time, or start_time and"),
+    ):
+        path.write_text(f"{header}\n1,2,3,4\n")
+        with pytest.raises(InputError, match=cause):
+            load_trace(path)
+    path.write_text("submit_time,run_time,processors,extra\n1,2\n")
+    with pytest.raises(InputError, match=r"is a delimiter in a name, or was the line cut\?$"):
+        load_trace(path)
+
+
+def test_a_column_of_parquet_that_is_there_twice_is_named(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    names = ["submit_time", "run_time", "processors", "run_time"]
+    parquet.write_table(pa.table([pa.array([1])] * 4, names=names), tmp_path / "t.parquet")
+    with pytest.raises(InputError, match="has the column 'run_time' 2 times"):
+        load_trace(tmp_path / "t.parquet")
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
@@ -418,7 +519,9 @@ def test_notes_that_do_not_fit_the_table_are_an_input_error(tmp_path):
         ("[]", "the notes of swdual on it are damaged"),
         (json.dumps(notes | {"extra": {"note": "<nope"}}), "are damaged"),
         (json.dumps(notes | {"extra": {"note": "<i8"}}), "column note is 'x', which is no <i8"),
+        (json.dumps(notes | {"extra": {"note": "<i8"}}), "column note is '1_0', which is no <i8"),
     ):
+        rows = rows.replace("x", "1_0") if "1_0" in cause else rows
         path.write_text(f"# swdual {note}\n{rows}")
         with pytest.raises(InputError, match=cause):
             read_workload(path)
@@ -429,7 +532,7 @@ def test_notes_that_do_not_fit_the_table_are_an_input_error(tmp_path):
 
 def test_each_preset_has_what_a_table_needs():
     for columns in PRESETS.values():
-        assert all(any(field in columns for field in needed) for needed in NEEDED)
+        assert all(any({*each} <= columns.keys() for each in needed) for needed in NEEDED)
 
 
 def test_the_first_bad_value_is_found_as_by_the_rows():

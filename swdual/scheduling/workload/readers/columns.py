@@ -16,12 +16,11 @@ from numpy.typing import NDArray
 from swdual.errors import InputError
 from swdual.io.output import split_compression
 from swdual.scheduling.workload.swf import find_wrong
-from swdual.scheduling.workload.trace import EXTRA, FIELDS, MISSING, Trace
-from swdual.text.messages import quote
+from swdual.scheduling.workload.trace import EXTRA, FACTS, FIELDS, MISSING, Trace
+from swdual.text.messages import parse_number, quote
 
-DERIVED = ("start_time", "end_time", "processors", "job_memory")
-"""What stands for other fields: run time and waiting time, both numbers of processors, and KB of
-the whole job."""
+DERIVED = ("start_time", "end_time", "processors")
+"""What stands for other fields: run time and waiting time, and both numbers of processors."""
 
 ABSENT = frozenset(
     {
@@ -52,7 +51,7 @@ def parse_instant(text: str) -> float:
     (86401.0, 82801.0)
     """
     if text[4:5] != "-":
-        return float(text)
+        return parse_number(text)
     date = datetime.fromisoformat(text)
     return (date - (UTC_EPOCH if date.tzinfo else EPOCH)).total_seconds()
 
@@ -66,8 +65,8 @@ def parse_duration(text: str) -> float:
     days, dash, clock = text.rpartition("-") if ":" in text else ("", "", text)
     total = 0.0
     for part in clock.split(":"):
-        total = 60 * total + float(part)
-    return total + 86_400 * float(days if dash else 0)
+        total = 60 * total + parse_number(part)
+    return total + 86_400 * parse_number(days if dash else 0)
 
 
 def parse_identifier(text: str) -> float:
@@ -112,7 +111,7 @@ class ToNumbers:
 
     def __call__(self, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return the numbers."""
-        if self.plain:
+        if self.plain and "_" not in "".join(texts):
             try:
                 return np.array([float(text) if text else np.nan for text in texts], np.float64)
             except ValueError:
@@ -143,7 +142,10 @@ class ToType:
 
     def __call__(self, texts: Sequence[str] | NDArray[Any]) -> NDArray[Any]:
         """Return the values."""
-        return np.array(texts).astype(self.what)
+        array = np.array(texts)
+        if array.dtype.kind == "U" and np.dtype(self.what).kind in "iuf" and "_" in "".join(texts):
+            raise ValueError
+        return array.astype(self.what)
 
 
 class ToNames:
@@ -194,6 +196,14 @@ def convert(
         raise
 
 
+def check_once(header: Sequence[str], wanted: Wanted, name: str) -> None:
+    """Raise an InputError if a column that is wanted is there several times."""
+    for column, _ in wanted.values():
+        if header.count(column) > 1:
+            why = f"has the column {quote(column)} {header.count(column)} times; rename all but one"
+            raise InputError(why, file=name)
+
+
 def settle(found: dict[str, NDArray[Any]], wanted: Wanted) -> dict[str, tuple[str, ...]]:
     """Put the numbers for names into what was read; return the names, where there are any."""
     names = {}
@@ -217,7 +227,7 @@ def build_trace(
     ----------
     columns
         (jobs,) values by field; NaN is not known. Besides the fields of a trace there may be those
-        of `DERIVED`.
+        of `DERIVED` and `FACTS`.
     name, lines
         The file, and the line of each job in it, if it has lines.
     names, header
@@ -241,13 +251,7 @@ def build_trace(
     for field in ("allocated_processors", "requested_processors"):
         if wide is not None:
             given.setdefault(field, wide)
-    memory = given.pop("job_memory", None)
-    if memory is not None:
-        widths = [
-            given.get(each, np.nan) for each in ("requested_processors", "allocated_processors")
-        ]
-        width = np.where(widths[0] > 0, *widths)
-        given.setdefault("requested_memory", memory / np.where(width > 0, width, np.nan))
+    facts = {fact: given.pop(fact) for fact in FACTS if fact in given}
     if np.isnan(given.get("number", np.nan)).all():
         given["number"] = np.arange(1.0, len(submit) + 1)
     first = np.nanmin(submit) if np.isfinite(submit).any() else 0.0
@@ -273,7 +277,7 @@ def build_trace(
             raise error(row, f"{field} is {column[row]:g}; write a whole number")
         given[field] = column.astype(np.int64)
     called = Path(split_compression(name)[0]).stem
-    return Trace(values, header, called, name, lines, given, names or {})
+    return Trace(values, header, called, name, lines, given, names or {}, facts)
 
 
 def row_error(

@@ -17,6 +17,7 @@ from swdual.scheduling.workload.readers.columns import (
     Converter,
     ToType,
     Wanted,
+    check_once,
     convert,
     row_error,
 )
@@ -61,6 +62,7 @@ class ParquetTable:
         InputError
             If a value is none: with the row.
         """
+        check_once(self.header, wanted, self._name)
         with _explained(self._name):
             return {key: self._read(*each) for key, each in wanted.items()}, None
 

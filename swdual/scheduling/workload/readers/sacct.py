@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import IO
 
@@ -29,7 +29,7 @@ from swdual.scheduling.workload.readers.columns import (
 )
 from swdual.scheduling.workload.readers.texts import TextTable
 from swdual.scheduling.workload.trace import MAX_VALUE, Trace
-from swdual.text.messages import pluralize
+from swdual.text.messages import parse_number, pluralize
 
 logger = logging.getLogger("swdual")
 
@@ -50,7 +50,7 @@ def parse_memory(text: str) -> float:
     """
     amount = text.rstrip("cn")
     unit = amount[-1:].upper()
-    return float(amount[:-1]) * MB[unit] if unit in MB else float(amount)
+    return parse_number(amount[:-1]) * MB[unit] if unit in MB else parse_number(amount)
 
 
 def find_tres(text: str, key: str) -> float:
@@ -62,7 +62,7 @@ def find_tres(text: str, key: str) -> float:
     entries = [entry.partition("=")[::2] for entry in text.split(",")]
     for sought in (key, f"{key}:"):  # the sum of all kinds, or each kind
         found = [
-            parse_memory(value) if key == "mem" else float(value)
+            parse_memory(value) if key == "mem" else parse_number(value)
             for name, value in entries
             if name == sought or (sought.endswith(":") and name.startswith(sought))
         ]
@@ -121,6 +121,7 @@ WANTED: Wanted = {
     "exclusive": ("exclusive", _words(**{"1": 1, "0": 0}, yes=1, exclusive=1, no=0)),
     "oversubscribe": ("oversubscribe", _words(no=1, exclusive=1, yes=0, ok=0, force=0)),
     "state": ("state", STATUS),
+    "running": ("state", _words(running=1, suspended=1)),
 }
 """What is read of the columns that there are, by keys; columns in small letters."""
 
@@ -137,8 +138,19 @@ class _Found(dict[str, NDArray[np.float64]]):
         return values
 
 
+def is_accounts(header: Iterable[str]) -> bool:
+    """Return whether the columns of a table are those of sacct."""
+    names = {column.lower() for column in header}
+    return names & {"submit", "submit_time"} == {"submit"} and bool(names & {"jobid", "jobidraw"})
+
+
 def read(stream: IO[bytes], name: str) -> Trace:
-    """Return the trace of accounts.
+    """Return the trace of accounts, between ``|`` or what is there instead: see `convert`."""
+    return convert(TextTable(stream, name, "|;,\t", csv.QUOTE_NONE), name)
+
+
+def convert(table: TextTable, name: str) -> Trace:
+    """Return the trace of accounts in a table.
 
     Steps are parts of jobs. Each task of an array and each component of a heterogeneous job is a
     job.
@@ -148,15 +160,14 @@ def read(stream: IO[bytes], name: str) -> Trace:
     InputError
         If a row cannot be read: with the line.
     """
-    table = TextTable(stream, name, "|", csv.QUOTE_NONE)
-    known = {column.lower(): column for column in table.header}
-    jobs = [column for column in ("jobid", "jobidraw") if column in known]
-    if not jobs or "submit" not in known:
+    if not is_accounts(table.header):
         raise InputError(
             "needs the columns JobID and Submit, between '|'; export with sacct --parsable2 "
             "--format JobIDRaw,JobID,Submit,Start,ElapsedRaw,TimelimitRaw,AllocCPUS,State",
             file=name,
         )
+    known = {column.lower(): column for column in table.header}
+    jobs = [column for column in ("jobid", "jobidraw") if column in known]
     steps = ToSteps()
     chosen = {**WANTED, "number": (jobs[-1], NUMBER), "step": (jobs[0], steps)}
     for field, choice in NAMED.items():
@@ -179,15 +190,14 @@ def _convert(found: _Found) -> dict[str, NDArray[np.float64]]:
     """Return the fields, of what was read."""
     run = found.first("elapsedraw", "elapsed", above=-np.inf)
     allocated = found.first("alloccpus", "ncpus", "alloctres cpu")
-    width = found.first("reqcpus", "reqtres cpu", "alloccpus", "ncpus", "alloctres cpu")
-    nodes = found.first("reqnodes", "reqtres node", "alloctres node", "nnodes", "allocnodes")
+    # What a job had, for the requested nodes are only the fewest that would do.
+    nodes = found.first("alloctres node", "allocnodes", "nnodes", "reqnodes", "reqtres node")
     minutes = found.first("timelimitraw")
     gpus = found.first("reqtres gres/gpu", "alloctres gres/gpu")
     tells = found.first("reqtres cpu", "alloctres cpu") > 0
     per = found.first("per", above=-1)
-    share = np.where(per == 1, 1, np.where(per == 2, nodes, 1) / width)
-    asked = found.first("reqmem") * share
-    memory = np.where(asked > 0, asked, found.first("reqtres mem", "alloctres mem") / width)
+    asked = found.first("reqmem") * np.where(per == 2, nodes, 1)
+    memory = np.where(asked > 0, asked, found.first("reqtres mem", "alloctres mem"))
     joules = found.first("consumedenergyraw")
     watts = joules / np.where(run > 0, run, np.nan)
     start, end = (found.first(key, above=-np.inf) for key in ("start", "end"))
@@ -199,8 +209,10 @@ def _convert(found: _Found) -> dict[str, NDArray[np.float64]]:
         "run_time": np.where(np.isnan(run), end - start, run),
         "requested_time": np.where(minutes > 0, minutes * 60, found.first("timelimit")),
         "allocated_processors": allocated,
-        "requested_processors": width,
-        "requested_memory": memory * KB,
+        "requested_processors": found.first("reqcpus", "reqtres cpu"),
+        "requested_memory": np.where(per == 1, asked, np.nan) * KB,
+        "job_memory": memory * KB,
+        "running": found.first("running"),
         "status": np.where(step > 0, PART, status),
         "nodes": nodes,
         "gpus": np.where(np.isnan(gpus) & tells, 0.0, gpus),

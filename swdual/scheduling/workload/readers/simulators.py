@@ -22,7 +22,9 @@ from numpy.typing import NDArray
 from swdual.errors import InputError
 from swdual.io.input import read_small
 from swdual.scheduling.workload.readers.columns import build_trace
+from swdual.scheduling.workload.swf import warn_of_lost
 from swdual.scheduling.workload.trace import Trace
+from swdual.text.messages import parse_number
 
 FIELDS = ("submit_time", "run_time", "requested_time", "processors", "nodes", "gpus")
 """What is read of a job; Batsim tells the first four."""
@@ -52,9 +54,12 @@ def read_batsim(stream: IO[bytes], name: str) -> Trace:
         raise InputError("has no profiles; is this a workload of Batsim?", file=name)
 
     def convert(job: Any) -> tuple[float, ...]:
-        run, walltime = _find_delay(str(job["profile"]), profiles), float(job.get("walltime", -1))
+        run, walltime = (
+            _find_delay(str(job["profile"]), profiles),
+            parse_number(job.get("walltime", -1)),
+        )
         limit = walltime if walltime > 0 else np.nan
-        return float(job["subtime"]), run, limit, float(job["res"])
+        return parse_number(job["subtime"]), run, limit, parse_number(job["res"])
 
     given = _convert_jobs(jobs, FIELDS[:4], convert, name)
     ids = [str(job.get("id", "")).rpartition("!")[2] for job in jobs]  # workload!job
@@ -68,6 +73,7 @@ def read_batsim(stream: IO[bytes], name: str) -> Trace:
 def write_batsim(trace: Trace) -> Iterator[bytes]:
     """Yield the text of a workload of Batsim: a profile of the type delay for each run time."""
     run, profiles = trace["run_time"], {}
+    warn_of_lost(trace, ".json")
     yield b'{\n"nb_res": %d,\n"jobs": [' % (
         trace.machine_processors or trace["allocated_processors"].max(initial=1)
     )
@@ -107,11 +113,11 @@ def read_elastisim(stream: IO[bytes], name: str) -> Trace:
         kind = str(job["type"]).lower()
         if kind != "rigid":
             raise ValueError(f"is {kind}, but only rigid jobs have one size; leave it out")
-        nodes = int(job["num_nodes"])
+        nodes = int(parse_number(job["num_nodes"]))
         run = _sum_delays(load(job["application_model"]), job.get("arguments") or {})
-        walltime = float(job.get("walltime") or np.nan)
-        gpus = nodes * int(job.get("num_gpus_per_node") or 0)
-        return float(job["submit_time"]), run, walltime, nodes, nodes, gpus
+        walltime = parse_number(job.get("walltime") or np.nan)
+        gpus = nodes * int(parse_number(job.get("num_gpus_per_node") or 0))
+        return parse_number(job["submit_time"]), run, walltime, nodes, nodes, gpus
 
     jobs = _read_json(stream, name)["jobs"]
     return build_trace(_convert_jobs(jobs, FIELDS, convert, name), name, header=())
@@ -124,10 +130,10 @@ def _find_delay(name: str, profiles: Mapping[str, Any], depth: int = 0) -> float
     profile = profiles[name]
     kind = profile["type"]
     if kind in DELAYS:
-        return float(profile["delay"])
+        return parse_number(profile["delay"])
     if kind in SEQUENCES and depth < MAX_DEPTH:
         parts = (_find_delay(str(each), profiles, depth + 1) for each in profile["seq"])
-        return int(profile.get("repeat", 1)) * sum(parts)
+        return int(parse_number(profile.get("repeat", 1))) * sum(parts)
     raise ValueError(
         f"has the profile {name!r:.40} of the type {kind}, whose time depends on a model of the "
         "platform; give its jobs profiles of the type delay"
@@ -138,7 +144,7 @@ def _sum_delays(model: dict[str, Any], arguments: dict[str, Any]) -> float:
     """Return the seconds of an application; a ValueError says why it needs a platform."""
 
     def number(value: Any) -> float:
-        return float(arguments.get(value, value) if isinstance(value, str) else value)
+        return parse_number(arguments.get(value, value) if isinstance(value, str) else value)
 
     total = 0.0
     for phase in (model.get("on_init"), *model.get("phases", ())):

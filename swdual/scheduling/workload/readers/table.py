@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import compress
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.registry import unknown
-from swdual.scheduling.workload.readers import parquet
+from swdual.scheduling.workload.readers import parquet, sacct
 from swdual.scheduling.workload.readers.columns import (
     DERIVED,
     DURATIONS,
@@ -35,8 +36,8 @@ from swdual.scheduling.workload.readers.columns import (
 from swdual.scheduling.workload.readers.parquet import ParquetTable
 from swdual.scheduling.workload.readers.texts import OWN, PIECE_ROWS, TextTable
 from swdual.scheduling.workload.swf import find_names, write_numbers
-from swdual.scheduling.workload.trace import EXTRA, FIELDS, MISSING, NAMED, Trace
-from swdual.text.messages import quote
+from swdual.scheduling.workload.trace import EXTRA, FACTS, FIELDS, MISSING, NAMED, Trace
+from swdual.text.messages import parse_number, quote
 
 Columns = Mapping[str, str] | str | None
 """Which column of a table holds which field, or the name of a preset; None: as the header says.
@@ -70,13 +71,13 @@ CONVERTERS: Mapping[str, Converter] = {
 }
 """What the fields hold that hold neither names nor durations, or other numbers."""
 
-KNOWN = (*FIELDS, *EXTRA, *DERIVED)
+KNOWN = (*FIELDS, *EXTRA, *DERIVED, FACTS[0])
 NEEDED = (
-    ("submit_time",),
-    ("run_time", "end_time"),
-    ("processors", "allocated_processors", "requested_processors"),
+    (("submit_time",),),
+    (("run_time",), ("start_time", "end_time")),
+    (("processors",), ("allocated_processors",), ("requested_processors",)),
 )
-"""One of each of these a table must have."""
+"""All fields of one of each of these a table must have."""
 
 WRITTEN = ("number", "submit_time", "run_time", "allocated_processors", "requested_time")
 """The fields that are written in any case."""
@@ -86,7 +87,7 @@ Mapped = dict[str, tuple[str, float]]
 
 
 def choose_columns(header: list[str], columns: Columns, name: str) -> Mapped:
-    """Return which column of a table holds which field.
+    """Return which column of a table holds which field; capital letters may differ.
 
     Parameters
     ----------
@@ -102,29 +103,34 @@ def choose_columns(header: list[str], columns: Columns, name: str) -> Mapped:
     InputError
         If there is no such preset, field or column, or a needed one is missing.
     """
+    counts = Counter(map(str.lower, header))
+    known = {x.lower(): x for x in header if counts[x.lower()] == 1} | {x: x for x in header}
     if columns is None:
-        own = {field: field for field in KNOWN if field in header}
-        presets = (each for each in PRESETS.values() if _columns_of(each) <= {*header})
+        own = {field: field for field in KNOWN if field in known}
+        presets = (x for x in PRESETS.values() if all(_split(y)[0] in known for y in x.values()))
         columns = max((own, *presets), key=len)
     elif isinstance(columns, str):
         if columns not in PRESETS:
             raise InputError(unknown("preset of columns", columns, PRESETS))
         columns = PRESETS[columns]
     seen = f"its columns are {quote(', '.join(header))}"
-    for field in columns:
+    mapped = {}
+    for field, (column, factor) in ((field, _split(text)) for field, text in columns.items()):
         if field not in KNOWN:
             raise InputError(unknown("field of a trace", field, KNOWN))
-    for column in sorted(_columns_of(columns).difference(header)):
-        raise InputError(f"has no column {column!r}; {seen}", file=name)
+        found = known.get(column, known.get(column.lower()))
+        if found is None:
+            raise InputError(f"has no column {column!r}; {seen}", file=name)
+        mapped[field] = found, factor
     for needed in NEEDED:
-        if not any(field in columns for field in needed):
+        if not any(mapped.keys() >= {*fields} for fields in needed):
             raise InputError(
-                f"tells no {' or '.join(needed)}; {seen}: say which one it is by "
-                f"columns (--columns {needed[0]}=COLUMN,...), or give one of the presets "
+                f"tells no {', or '.join(map(' and '.join, needed))}; {seen}: say which one it is "
+                f"by columns (--columns {needed[0][0]}=COLUMN,...), or give one of the presets "
                 f"{', '.join(PRESETS)}",
                 file=name,
             )
-    return {field: _split(text) for field, text in columns.items()}
+    return mapped
 
 
 def parse_columns(text: str | None) -> Columns:
@@ -143,17 +149,13 @@ def _split(text: str) -> tuple[str, float]:
     """Return a column and its factor."""
     column, star, factor = text.rpartition("*")
     try:
-        return (column.strip(), float(factor)) if star else (text, 1.0)
+        return (column.strip(), parse_number(factor)) if star else (text, 1.0)
     except ValueError:
         return text, 1.0
 
 
-def _columns_of(columns: Mapping[str, str]) -> set[str]:
-    return {_split(text)[0] for text in columns.values()}
-
-
 def read(stream: IO[bytes], name: str, columns: Columns = None) -> Trace:
-    """Return the trace in a table: Parquet by its first bytes, else text.
+    """Return the trace in a table: Parquet by its first bytes, else text, also that of sacct.
 
     Raises
     ------
@@ -162,6 +164,8 @@ def read(stream: IO[bytes], name: str, columns: Columns = None) -> Trace:
     """
     is_parquet = cast(io.BufferedReader, stream).peek(len(parquet.MAGIC)).startswith(parquet.MAGIC)
     table = ParquetTable(stream, name) if is_parquet else TextTable(stream, name, ",\t;")
+    if columns is None and isinstance(table, TextTable) and sacct.is_accounts(table.header):
+        return sacct.convert(table, name)
     header, names, further = None, {}, {}
     if table.notes is not None and columns is None:
         columns = {field: field for field in FIELDS if field in table.header}

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from swdual.errors import InputError
 from swdual.io.stream import open_text
-from swdual.scheduling.workload.readers.columns import Wanted, convert, row_error
+from swdual.scheduling.workload.readers.columns import Wanted, check_once, convert, row_error
 from swdual.scheduling.workload.swf import MAX_JOBS
 from swdual.text.messages import quote
 
@@ -24,6 +24,9 @@ Row = TypeVar("Row")
 
 OWN = "# swdual "
 """How the line begins that tells what a table written by swdual cannot hold; JSON follows."""
+
+FREE = ("jobname", "submitline", "comment", "admincomment", "systemcomment", "workdir")
+"""Columns of sacct that users fill as they like."""
 
 PIECE_ROWS = 1_000
 """Few enough for the caches of the processor: more take twice the time."""
@@ -67,7 +70,8 @@ class TextTable:
                 break
         delimiter = max(delimiters, key=line.count)
         reader = csv.reader([line], delimiter=delimiter, quoting=quotes)
-        self.header = [word.strip() for word in next(reader, [])]
+        self._first = next(reader, [])
+        self.header = [word.strip() for word in self._first]
         self._rows = csv.reader(text, delimiter=delimiter, quoting=quotes)
 
     def read(self, wanted: Wanted) -> tuple[dict[str, NDArray[Any]], NDArray[np.int64]]:
@@ -78,6 +82,7 @@ class TextTable:
         InputError
             If a row or a text is malformed: with the line.
         """
+        check_once(self.header, wanted, self._name)
         numbers = [np.zeros(0, np.int64)]
         found: dict[str, list[NDArray[Any]]] = {key: [] for key in wanted}
         places = {column: place for place, column in enumerate(self.header)}
@@ -93,7 +98,7 @@ class TextTable:
         return arrays, np.concatenate(numbers)
 
     def pieces(self) -> Iterator[tuple[list[int], list[list[str]]]]:
-        """Yield the line of each row, and the rows, in pieces.
+        """Yield the line of each row, and the rows, in pieces; without headers between them.
 
         Raises
         ------
@@ -106,12 +111,18 @@ class TextTable:
         try:
             for row in islice(self._rows, MAX_JOBS):
                 line, end = self._skipped + end + 1, self._rows.line_num  # it may be several
+                if row == self._first:
+                    continue
                 if len(row) == width:
                     lines.append(line)
                     rows.append(row)
                 elif row:
-                    why = f"has {len(row)} columns, but the header {width}"
-                    why += "; is a delimiter in a name?"
+                    why = (
+                        f"has {len(row)} columns, but the header {width}; is a delimiter in a name"
+                    )
+                    why += "?" if len(row) > width else ", or was the line cut?"
+                    if free := [name for name in self.header if name.lower() in FREE]:
+                        why += f" Leave {', '.join(free)} out"
                     raise InputError(why, file=self._name, line=line)
                 if len(rows) == PIECE_ROWS:
                     yield lines, rows
