@@ -33,6 +33,8 @@ from swdual.scheduling.workload.workload import Workload
 
 logger = logging.getLogger("swdual")
 
+NONE = np.zeros(0)
+
 NAMED = 5
 """Jobs of a part that are named by their numbers."""
 
@@ -221,6 +223,13 @@ def load(path: str, options: ReplayOptions) -> Replay:
     # A job that is too wide is an error only if it is among those that are simulated.
     widest = None if chosen.too_wide == "error" else machine.processors
     all_jobs = clean(trace, chosen, widest)
+    asked = [x for x in ("gpus", "nodes", "exclusive") if (all_jobs.extra.get(x, NONE) > 0).any()]
+    if machine.node_table is None and asked:
+        logger.warning(
+            "jobs ask for %s, which a platform of processors does not have; give a --platform with "
+            "nodes to place them there",
+            ", ".join(asked),
+        )
     if machine.node_table is not None and chosen.too_wide == "drop":
         all_jobs = machine.node_table.drop_unplaceable(all_jobs)
     if options.resample is not None:

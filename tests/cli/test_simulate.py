@@ -969,3 +969,12 @@ def test_outages_need_nodes(run, trace):
     outcome = run("simulate", "t.swf", "--outages", "outages.csv")
     assert outcome.code == 1
     assert "give a --platform that has nodes" in outcome.err
+
+
+def test_nodes_that_the_platform_lacks_are_named(run, here, cluster):
+    """Jobs that ask for nodes are simulated on processors all the same."""
+    (here / "t.csv").write_text("submit_time,run_time,processors,nodes,gpus\n0,5,2,2,\n")
+    outcome = run("simulate", "t.csv", "--processors", "4")
+    assert (outcome.code, "jobs ask for nodes, which a platform" in outcome.err) == (0, True)
+    outcome = run("simulate", "t.csv", "--platform", "cluster.toml")
+    assert (outcome.code, "ask for" in outcome.err) == (0, False)
