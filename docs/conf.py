@@ -74,6 +74,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(numpy|np|os|pathlib|collections|matplotlib)\..*"),
     # Names of types as the code imports them, where it does so for the type checker only.
     ("py:class", r"(NDArray|ndarray|Path|Speedup|SequenceOf|Numbers|Piece|Timing|CleaningReport)"),
+    ("py:class", "NodeTable"),
     ("py:class", r"(Source|AlignedHits|swdual\.sequences\.matrices\.LetterScores)"),
     # Inner types that a signature names and users neither make nor take apart.
     ("py:class", r"(swdual\.[a-z_.]+\.)?(ScheduleData|SearchParameters|Tracebacks|Batch|Trace)"),

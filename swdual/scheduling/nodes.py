@@ -37,6 +37,8 @@ class NodeGroup:
     InputError
         If such nodes are impossible.
 
+    Examples
+    --------
     >>> NodeGroup(8, 64, memory="2M", gpus=4).memory
     2048
     """

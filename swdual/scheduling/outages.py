@@ -250,6 +250,8 @@ def parse(
     InputError
         If a text is neither, or a value is impossible.
 
+    Examples
+    --------
     >>> str(parse(["mean_uptime=50,mean_repair=1"], 2, 0))
     'mean_uptime=50,mean_repair=1 (seed 0)'
     """
