@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from swdual.scheduling import read_swf, simulate
 from swdual.statistics.karlin_altschul import ROBINSON
 
 pytestmark = [pytest.mark.bench, pytest.mark.nightly("bench", "swdual")]
@@ -135,6 +136,27 @@ def test_script_prints_its_table(arguments: list[str]) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "swdual" in done.stdout
+
+
+def test_schedule_comes_out_again(tmp_path: Path) -> None:
+    """A jobs.csv of swdual has the columns of Batsim, and the starts of the same policy."""
+    jobs = tmp_path / "jobs.csv"
+    simulate(read_swf(DATA / "jobs.swf"), 128, "easy", options={"by": "processors"}).write_jobs(
+        jobs
+    )
+    done = subprocess.run(
+        [
+            *(sys.executable, FOLDER / "batsim_schedules.py", jobs),
+            *("--policy", "fcfs", "--policy", "easy:by=processors"),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    fcfs, easy = (line.split()[1:] for line in done.stdout.splitlines()[1:])
+    assert easy == ["500", "500", "500"]
+    assert int(fcfs[1]) < 500
 
 
 def test_verdicts_on_malleable_jobs_are_those_of_the_kept_rows() -> None:

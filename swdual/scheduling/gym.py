@@ -139,6 +139,7 @@ class SchedulingEnv(gymnasium.Env[dict[str, Any], np.int64], gymnasium.utils.EzP
         If one of these cannot be; at a reset, if a workload that is drawn cannot be.
     """
 
+    # Gymnasium declares it as a variable of instances, and sets it in classes.
     metadata = {"render_modes": ["ansi"], "render_fps": 4}  # noqa: RUF012
 
     def __init__(

@@ -97,7 +97,15 @@ COUNTED = (
     *("reqnodes", "nnodes", "allocnodes", "consumedenergyraw"),
 )
 
-NUMBER = ToNumbers(lambda text: float(re.match(r"\d*", text)[0] or np.nan), plain=False)  # type: ignore[index]
+
+def parse_identifier(text: str) -> float:
+    """Return the number with which the name of a job begins; NaN if there is none.
+
+    >>> parse_identifier("123_4"), parse_identifier("123+0")
+    (123.0, 123.0)
+    """
+    digits = re.match(r"\d+", text)
+    return float(digits[0]) if digits else np.nan
 
 
 def _words(**words: float) -> ToNumbers:
@@ -169,7 +177,11 @@ def convert(table: TextTable, name: str) -> Trace:
     known = {column.lower(): column for column in table.header}
     jobs = [column for column in ("jobid", "jobidraw") if column in known]
     steps = ToSteps()
-    chosen = {**WANTED, "number": (jobs[-1], NUMBER), "step": (jobs[0], steps)}
+    chosen = {
+        **WANTED,
+        "number": (jobs[-1], ToNumbers(parse_identifier, plain=False)),
+        "step": (jobs[0], steps),
+    }
     for field, choice in NAMED.items():
         chosen[field] = next((x for x in choice if x in known), ""), ToNames()
     wanted = {
