@@ -81,7 +81,6 @@ OWNERS = {
     "uvicorn": {"server/connections.py", "server/service.py"},
     "httpx": {"server/client.py"},
     "gymnasium": {"scheduling/gym.py"},
-    "dnaio": {"sequences/fasta.py"},
     "click": {path for path in FILES if path.startswith("cli/")},
     "rich": {"io/progress.py"},
 }

@@ -50,7 +50,7 @@ NAMES = [
 ]
 
 HEAVY = (
-    *("Bio", "cupy", "dnaio", "llvmlite", "matplotlib"),
+    *("Bio", "cupy", "llvmlite", "matplotlib"),
     *("numba", "numpy", "pandas", "polars", "pyarrow"),
 )
 

@@ -1,7 +1,7 @@
 """Records of FASTA and FASTQ files as residue codes.
 
 Errors name the line. A compiled parser reads long chunks of well-formed FASTA; Python code reads
-the rest, with the same result, and finds errors. dnaio reads FASTQ.
+the rest, with the same result, and finds errors.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, BinaryIO, Literal, cast
+from typing import BinaryIO, Literal, cast
 
 import numpy as np
 
@@ -34,9 +34,6 @@ from swdual.sequences.sequence import Batch, Sequence, decode_header
 from swdual.sequences.stream import bound_lines, chunks
 from swdual.sequences.validation import OnInvalid, Validator
 from swdual.text.messages import quote, sanitize
-
-if TYPE_CHECKING:
-    import dnaio
 
 BULK_BYTES = 1 << 20
 HEAD_BYTES = 1 << 20
@@ -165,7 +162,7 @@ def _batches(
             sanitize(validator.name),
         )
     if kind == "fastq":
-        bounded = bound_lines(strip_blank_end(parts), validator.name)
+        bounded = bound_lines(parts, validator.name)
         rest = io.BufferedReader(cast(io.RawIOBase, ChunkReader(bounded)))
         yield from _fastq_batches(cast(BinaryIO, rest), validator, line)
         return
@@ -299,11 +296,8 @@ class _Text:
                     file=self.validator.name,
                     line=number,
                 )
-            elif not content.isascii():
-                text = re.sub(r"[^\x00-\x7f]", "?", decode_header(content))
-                residues.append(text.encode())
             else:
-                residues.append(content)
+                residues.append(_as_ascii(content))
         if title is not None:
             yield decode_header(title), b"".join(residues)
 
@@ -317,50 +311,62 @@ class _Text:
         raise AssertionError("no invalid letter in this piece")
 
 
-def strip_blank_end(parts: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield a text of FASTQ without blank lines at its end.
-
-    The last line of a record without residues is blank, too: it is kept.
-    """
-    lines = blank = 0
-    for data in parts:
-        body = data.rstrip(b"\n")
-        if body:
-            # No record has more blank lines than three, so that more of them are an error anyhow.
-            lines += min(blank, FASTQ_LINES)
-            yield b"\n" * min(blank, FASTQ_LINES) + body
-            lines += body.count(b"\n")
-            blank = 0
-        blank += len(data) - len(body)
-    yield b"\n" * (1 + (lines % FASTQ_LINES == 2))
+def _as_ascii(content: bytes) -> bytes:
+    """Return residues with '?' for each character beyond ASCII."""
+    if content.isascii():
+        return content
+    return re.sub(r"[^\x00-\x7f]", "?", decode_header(content)).encode()
 
 
 def _fastq_batches(stream: BinaryIO, validator: Validator, first_line: int) -> Iterator[Batch]:
-    import dnaio
-
-    number = 0
-    try:
-        with dnaio.open(stream, fileformat="fastq") as reader:
-            while pairs := _next_records(reader):
-                line = first_line + FASTQ_LINES * number
-                yield validator.encode(pairs, partial(_complain_fastq, pairs, line, validator))
-                number += len(pairs)
-    except dnaio.FastqFormatError as error:
-        at = None if error.line is None else error.line + first_line
-        raise InputError(
-            f"not a FASTQ file: {error.message}; a record has four lines: if its residues are "
-            "wrapped, 'seqtk seq' joins them",
-            file=validator.name,
-            line=at,
-        ) from error
+    records = _fastq_records(stream, validator.name, first_line)
+    line = first_line
+    while pairs := _next_records(records):
+        yield validator.encode(pairs, partial(_complain_fastq, pairs, line, validator))
+        line += FASTQ_LINES * len(pairs)
 
 
-def _next_records(reader: Iterable[dnaio.SequenceRecord]) -> list[tuple[str, bytes]]:
-    """Return names and residues of the next records, a few megabytes at most."""
+def _fastq_records(stream: BinaryIO, name: str, first_line: int) -> Iterator[tuple[str, bytes]]:
+    """Yield titles and residues; '?' stands for a character beyond ASCII.
+
+    Blank lines may follow the last record.
+
+    Raises
+    ------
+    InputError
+        If four lines are no record.
+    """
+    records = itertools.zip_longest(*[stream] * FASTQ_LINES, fillvalue=b"")
+    for line, lines in zip(itertools.count(first_line, FASTQ_LINES), records, strict=False):
+        title, residues, plus, qualities = (each.removesuffix(b"\n") for each in lines)
+        if not title and not any(each.strip() for each in itertools.chain(lines, stream)):
+            return
+        cause, at = None, line
+        if not title.startswith(b"@"):
+            cause = "expected '@' at the start of a record"
+        elif not plus.startswith(b"+"):
+            cause, at = "expected '+' before the qualities", line + 2
+        elif plus[1:] not in (b"", title[1:]):
+            cause, at = "the name behind '+' is not the record's", line + 2
+        elif len(residues) != len(qualities):
+            cause = f"{len(residues):,} residues have {len(qualities):,} qualities"
+            at = line + 3
+        if cause is not None:
+            raise InputError(
+                f"not a FASTQ file: {cause}; a record has four lines: if its residues are "
+                "wrapped, 'seqtk seq' joins them",
+                file=name,
+                line=at,
+            )
+        yield decode_header(title[1:]), _as_ascii(residues)
+
+
+def _next_records(records: Iterator[tuple[str, bytes]]) -> list[tuple[str, bytes]]:
+    """Return the next records, a few megabytes at most."""
     pairs, size = [], 0
-    for record in reader:
-        pairs.append((record.name, record.sequence.encode()))
-        size += len(pairs[-1][1])
+    for record in records:
+        pairs.append(record)
+        size += len(record[1])
         if size >= CHUNK_BYTES or len(pairs) == FASTQ_RECORDS:
             break
     return pairs

@@ -57,7 +57,7 @@ def main():
     given = parser.parse_args()
 
     names, kernels = modules()
-    with atheris.instrument_imports(include=["swdual", "tomllib", "dnaio"], exclude=kernels):
+    with atheris.instrument_imports(include=["swdual", "tomllib"], exclude=kernels):
         for name in names:
             importlib.import_module(name)
     module = importlib.import_module(f"fuzz.targets.{given.target}")

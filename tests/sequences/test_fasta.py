@@ -12,6 +12,7 @@ import sys
 import zlib
 
 import pytest
+from Bio.SeqIO.QualityIO import FastqGeneralIterator
 from hypothesis import given
 from hypothesis import strategies as st
 from support.properties import examples
@@ -108,7 +109,7 @@ def files(draw):
 @examples(150)
 @given(files(), st.integers(1, 40))
 def test_both_parsers_read_any_fasta_as_the_format_is_defined(text, chunk):
-    """The compiled parser, dnaio's and a naive one find the same records, wherever cut."""
+    """Both parsers and a naive one find the same records, wherever cut."""
     expected = naive(text)
     assert read(text) == expected
     assert read(text, chunk=chunk) == expected
@@ -223,10 +224,19 @@ def test_fastq_gives_the_same_hits_as_fasta(run, here):
 
 @pytest.mark.parametrize(
     ("text", "line"),
-    [(b"@a\nMKV\n+\nII\n", 4), (b"@a\nMKV\n+\nIII\n@b\nMKV\n", 7), (b"@a\nM1V\n+\nIII\n", 2)],
+    [
+        (b"@a\nMKV\n+\nII\n", 4),
+        (b"@a\nMKV\n+\nIII\n@b\nMKV\n", 7),
+        (b"@a\nM1V\n+\nIII\n", 2),
+        ("@a\nM\u00e9V\n+\nIII\n".encode("latin-1"), 2),
+        (b"@a\nMKV\n+b\nIII\n", 3),
+        (b"@a\nMKV\n+\nIII\n>b\nMKV\n", 5),
+        (b"@a\nMKV\n+\nIII\n\n@b\nMKV\n+\nIII\n", 5),
+        (b"@a\nMKV\n+\nIII\n\n\n\n\n@b\nMKV\n+\nIII\n", 5),
+    ],
 )
 def test_a_broken_fastq_file_is_refused_with_its_line(refuses, here, text, line):
-    """Unequal lengths, a missing end and an invalid letter are found where they are."""
+    """What is wrong is found where it is: lengths, letters, names, lines that are missing."""
     (here / "x.fq").write_bytes(text)
     refuses(1, [f"x.fq:{line}: "], "search", "x.fq", "t.fa", "-o", "hits.tsv")
 
@@ -623,6 +633,28 @@ def test_blank_lines_around_fastq_are_skipped(blanks, chunk):
         with pytest.raises(InputError) as caught:
             read(blanks + text.replace(b"GG", bad) + blanks, chunk=chunk, alphabet=NUCLEOTIDE)
         assert caught.value.line == lines + line
+
+
+@examples(100)
+@given(
+    st.lists(
+        st.tuples(st.text("ab @+>", max_size=4), st.text("ACGTN", min_size=1, max_size=9)),
+        min_size=1,
+        max_size=9,
+    ),
+    st.sampled_from(["", "\n", "\n\n\n\n\n"]),
+    st.data(),
+)
+def test_fastq_is_read_as_biopython_reads_it(records, end, data):
+    """Also where qualities look like the beginnings of other lines."""
+    text = ""
+    for title, residues in records:
+        qualities = data.draw(st.text("@+>I", min_size=len(residues), max_size=len(residues)))
+        again = data.draw(st.sampled_from(["", title]))
+        text += f"@r{title}\n{residues}\n+{again and 'r' + again}\n{qualities}\n"
+    expected = [(title.strip(), kept) for title, kept, _ in FastqGeneralIterator(io.StringIO(text))]
+    chunk = data.draw(st.integers(1, 40))
+    assert read((text + end).encode(), chunk=chunk, alphabet=NUCLEOTIDE) == expected
 
 
 def test_a_record_of_fastq_without_residues_may_be_the_last(caplog):

@@ -163,7 +163,7 @@ def test_the_separators_of_ascii_end_no_line_and_no_record(tmp_path):
 @pytest.mark.parametrize("bulk", [0, 1 << 20])
 @pytest.mark.parametrize("title", ["\x01a\x02", "\xa0a\xa0", "\x1fa\x1f", "\x85", "\u3000"])
 def test_only_the_blanks_of_ascii_are_stripped_off_a_title(monkeypatch, tmp_path, bulk, title):
-    """Found by fuzzing: the compiled parser stripped others than dnaio's."""
+    """Found by fuzzing: the compiled parser stripped others than the other one."""
     monkeypatch.setattr(fasta, "BULK_BYTES", bulk)
     path = tmp_path / "t.fa"
     path.write_bytes(f"> \t{title}\v \nMKV\n".encode())

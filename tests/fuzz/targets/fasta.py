@@ -1,8 +1,8 @@
 """Sequence files: FASTA and FASTQ, plain and compressed, with every way to treat bad letters.
 
 The first bytes of an input say how the rest is read. Whatever the sizes of the pieces in which a
-file is read, and whether the compiled parser or dnaio reads it, the records are the same; those of
-plain FASTA are compared with a parser that is written down here.
+file is read, and whichever parser reads it, the records are the same; those of plain FASTA are
+compared with a parser that is written down here.
 """
 
 from __future__ import annotations
