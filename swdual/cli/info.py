@@ -23,7 +23,7 @@ swdual info --system
 )
 @click.argument("db", type=click.Path(), required=False)
 @option("--check", is_flag=True, help="Verify all checksums, and count the letters.")
-@option("--system", is_flag=True, help="Show versions, processors and GPUs of this machine.")
+@option("--system", is_flag=True, help="Show versions, processors, GPUs and speed of this machine.")
 @option("--json", "as_json", is_flag=True, help="Print a JSON object.")
 def command(db: str | None, check: bool, system: bool, as_json: bool) -> None:
     """Show the content of the database DB, or versions and hardware of this machine (--system).
@@ -40,13 +40,15 @@ def command(db: str | None, check: bool, system: bool, as_json: bool) -> None:
 
 
 def _show_system(as_json: bool) -> None:
-    from swdual.cli._system import system_facts, system_lines
+    from swdual.cli._system import measure_speeds, speed_lines, system_facts, system_lines
 
     facts = system_facts()
     if as_json:
-        click.echo(json.dumps(facts))
+        click.echo(json.dumps({**facts, "GCUPS": measure_speeds()}))
         return
     for name, value in system_lines(facts):
+        click.echo(f"{name:<15}{value}")
+    for name, value in speed_lines(measure_speeds()):  # may take some seconds, the first time
         click.echo(f"{name:<15}{value}")
 
 

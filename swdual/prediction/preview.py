@@ -97,7 +97,7 @@ class Preview:
         self.database = inputs.database
         self.adjustment = forecast_adjustment(inputs.queries, self.database, params)
         self.lengths = [frame_length(query) for query in inputs.queries]
-        self._counts = _count_workers(cpus, gpus, params.comparison, options.threads)
+        self._counts = count_workers(cpus, gpus, params.comparison, options.threads)
         self.kinds = [kind for kind, count in self._counts.items() for _ in range(count)]
         if not self.kinds:
             raise InputError("a plan needs at least one CPU or GPU")
@@ -165,10 +165,25 @@ class Preview:
         return self.database.residues if self._counts["gpu"] else 0
 
 
-def _count_workers(
+def count_workers(
     cpus: int | None, gpus_wanted: int | None, comparison: Comparison, threads: int | None
 ) -> dict[str, int]:
-    """Return the number of workers of each kind: as asked, else those of this machine."""
+    """Return the number of workers of each kind: as asked, else those of this machine.
+
+    Parameters
+    ----------
+    cpus, gpus_wanted
+        As asked.
+    comparison
+        What is to be computed.
+    threads
+        CPUs that a search would use; by default all.
+
+    Raises
+    ------
+    InputError
+        If there cannot be so many.
+    """
     if not comparison.runs_on_gpus:
         if gpus_wanted:
             raise InputError(

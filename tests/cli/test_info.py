@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 
 import pytest
 
 import swdual
 from swdual.backends import cuda
+from swdual.cli import _system
+from swdual.lanes import registers
+from swdual.master import calibration_cache
+from swdual.master.cost import machine
 from swdual.master.devices import available_threads
 
 
@@ -24,7 +27,7 @@ def test_versions_and_processors_are_shown(run):
     assert facts["swdual"] == swdual.__version__
     assert facts["Python"] == ".".join(map(str, sys.version_info[:3]))
     assert facts["threads"] == str(available_threads())
-    for name in ("NumPy", "Numba", "system", "processor", "vectors", "cache"):
+    for name in ("NumPy", "Numba", "system", "processor", "instructions", "vectors", "cache"):
         assert facts[name]
 
 
@@ -34,6 +37,33 @@ def test_the_facts_are_given_as_json(run):
     assert facts["threads"] == available_threads()
     assert facts["gpus"] == [] or facts["gpus"][0]["name"]
     assert facts["missing"] == cuda.why_not()
+
+
+def test_the_expected_speed_is_what_a_search_calibrates(run, here, monkeypatch):
+    """It is measured once; a search finds it in the cache folder, and keeps it there."""
+    monkeypatch.setattr(calibration_cache, "cache_folder", lambda: here)
+    speed = json.loads(run("info", "--system", "--json").out)["GCUPS"]["cpu"]
+    kept = json.loads((here / "rates.json").read_text())
+    ((name, entry),) = kept[machine()].items()
+    assert name == f"simd among {speed['workers']} simd with bounds"
+    assert entry["probed"]["gcups"]["320"] == pytest.approx(speed["each"])
+    entry["probed"]["gcups"]["320"] = 12.5
+    (here / "rates.json").write_text(json.dumps(kept))
+    shown = lines_of(run("info", "--system").out)["CPU speed"]
+    assert shown == f"{speed['workers']} x 12.5 GCUPS (BLOSUM62, query of 320 residues)"
+
+
+@pytest.mark.parametrize(
+    ("name", "lanes", "shown"),
+    [("avx2", 32, "AVX2"), ("neon", 16, "NEON"), ("none", 16, "scores are slow")],
+)
+def test_the_instruction_set_is_named(run, monkeypatch, name, lanes, shown):
+    """With the scores that a register holds; where there is none, the line says what is missing."""
+    monkeypatch.setattr(registers, "instruction_set", lambda: name)
+    monkeypatch.setattr(_system, "measure_speeds", dict)
+    facts = lines_of(run("info", "--system").out)
+    assert shown in facts["instructions"]
+    assert f"{lanes} scores of 8 bits side by side" in facts["vectors"]
 
 
 def test_a_gpu_is_shown_with_its_kernels(run, monkeypatch):
@@ -64,7 +94,7 @@ def test_why_there_is_no_gpu_is_said_in_one_line(run, monkeypatch):
 @pytest.mark.skipif(bool(cuda.devices()), reason="this machine has a GPU")
 def test_a_machine_without_a_gpu_says_so(spawn):
     """In a process of its own, as a user sees it."""
-    outcome = spawn("info", "--system", env={"SWDUAL_CACHE_DIR": os.devnull})
+    outcome = spawn("info", "--system")
     assert outcome.code == 0, outcome.err
     assert lines_of(outcome.out)["no GPU"] == cuda.why_not()
 
