@@ -10,7 +10,7 @@ import pytest
 
 import swdual
 from swdual.backends import cuda
-from swdual.master.devices import available_threads
+from swdual.runtime.system import available_threads
 
 
 def lines_of(out):
