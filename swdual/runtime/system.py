@@ -181,7 +181,8 @@ def rename_open(stream: IO[bytes], path: Path, target: Path) -> None:
 def remove_open(stream: IO[bytes], path: str | os.PathLike[str]) -> None:
     """Remove an open, locked file, and close it; Windows removes no open file."""
     if sys.platform == "win32":
-        stream.close()
+        with suppress(OSError):  # of what was to be written
+            stream.close()
     try:
         os.unlink(path)
     finally:

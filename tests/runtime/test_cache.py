@@ -104,6 +104,7 @@ def reachable(monkeypatch):
 @pytest.fixture
 def places(monkeypatch, tmp_path):
     """The folders that are tried, in this order; there is only that of the test to choose."""
+    assert os.getuid() >= 0  # what follows is about the users of POSIX
     names = {name: tmp_path / name / "new" for name in ("chosen", "home", "tmp")}
     monkeypatch.setenv("SWDUAL_CACHE_DIR", str(names["chosen"]))
     monkeypatch.setenv("XDG_CACHE_HOME", str(names["home"]))

@@ -12,6 +12,7 @@ import socket
 import subprocess
 import sys
 import threading
+from contextlib import suppress
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from types import SimpleNamespace
@@ -162,6 +163,20 @@ def test_an_open_file_gets_its_name_or_is_removed(system, platform, tmp_path, mo
     system.remove_open(stream, part)
     assert stream.closed
     assert [(path.name, path.read_bytes()) for path in tmp_path.iterdir()] == [("whole", b"text")]
+
+
+def test_a_file_is_removed_though_not_all_could_be_written(system, tmp_path):
+    """As on a full disk, which closing the file tells."""
+
+    class Full(BytesIO):
+        def close(self):
+            super().close()
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    (tmp_path / "part").touch()
+    with suppress(OSError):
+        system.remove_open(Full(), tmp_path / "part")
+    assert not (tmp_path / "part").exists()
 
 
 def test_a_file_is_closed_though_it_cannot_be_removed(system, tmp_path):

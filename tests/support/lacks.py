@@ -38,17 +38,15 @@ def find_lack(error: BaseException) -> str | None:
     return None
 
 
-def _frames(error):
+def is_of_test(error: BaseException) -> bool:
+    """Return whether a test or a helper of tests has asked, and not swdual."""
+    files = []
     trace = error.__traceback__
     while trace is not None:
-        yield trace.tb_frame.f_code.co_filename
+        files.append(os.path.abspath(trace.tb_frame.f_code.co_filename))
         trace = trace.tb_next
-
-
-def _asks_itself(error):
-    """Return whether nothing of swdual was running."""
-    package = os.path.join(os.path.dirname(TESTS), "swdual")
-    return not any(os.path.abspath(file).startswith(package) for file in _frames(error))
+    ours = [file for file in files if file.startswith(os.path.dirname(TESTS))]
+    return not ours or ours[-1].startswith(TESTS)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -57,7 +55,7 @@ def pytest_runtest_makereport(item, call):
     report = yield
     if ACTIVE and call.excinfo is not None and report.failed:
         reason = find_lack(call.excinfo.value)
-        if reason is not None and _asks_itself(call.excinfo.value):
+        if reason is not None and is_of_test(call.excinfo.value):
             report.outcome = "skipped"
             report.longrepr = (*item.location[:1], item.location[1] or 0, f"Skipped: {reason}")
     return report
