@@ -144,7 +144,8 @@ class NativeKernel:
 
         digest, processor = source_digest(self._file), target_processor()
         facts = OBJECT_FORMAT, digest, llvmlite.__version__, *processor, types
-        return folder / f"{self.name}-{xxhash.xxh3_64_hexdigest(repr(facts).encode())}.native"
+        name = self.name.replace("<locals>.", "")  # which Windows lets no file be called
+        return folder / f"{name}-{xxhash.xxh3_64_hexdigest(repr(facts).encode())}.native"
 
 
 class _LoadedCode:
