@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 from support.properties import register_profiles
 
-pytest_plugins = ["support.tiers", "support.clock"]
+pytest_plugins = ["support.tiers", "support.clock", "support.lacks"]
 
 OTHER_FOLDERS = (
     *("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_RUNTIME_DIR", "XDG_STATE_HOME"),
@@ -130,4 +130,6 @@ def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
     """Return the number of processes for ``-n auto``: none of its own for single files of tests."""
     if all(".py" in argument for argument in config.args):
         return 0
-    return min(len(os.sched_getaffinity(0)), MAX_PROCESSES)
+    from swdual.runtime.system import available_threads
+
+    return min(available_threads(), MAX_PROCESSES)

@@ -194,6 +194,21 @@ def test_every_file_that_is_named_an_owner_is_there():
             assert package in names or package == "click", path
 
 
+SYSTEMS = re.compile(
+    r"sys\.platform|os\.name\b|import (?:fcntl|resource|pwd|grp|msvcrt|winreg|termios|psutil)\b"
+    r"|hasattr\((?:os|signal|mmap|select)\b|\b(?:O_NOFOLLOW|O_BINARY|MADV_\w+|SO_REUSEADDR)\b"
+    r"|\bos\.(?:replace|rename|pread|pwrite|fork|killpg|sched_\w+|get[eu]*[ug]id|\w+xattr|sysconf)\b"
+    r"|select\.poll|signal\.(?:SIGPIPE|SIGKILL|pthread_kill)|[\"'/](?:proc|sys/fs|dev/fd)/"
+)
+"""How code asks for what differs between Linux, macOS and Windows."""
+
+
+def test_only_one_module_looks_at_the_system():
+    """All others ask it, so that one file tells what differs."""
+    looking = {path for path in FILES if SYSTEMS.search((PACKAGE / path).read_text("utf-8"))}
+    assert looking == {"runtime/system.py"}
+
+
 NAMESAKES = {
     "Policy": "each policy of schedules is a plug-in, whose class has this name",
     "Comparison": "of sequences, and in the reference of schedules and of an audited table",

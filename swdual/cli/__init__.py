@@ -26,6 +26,7 @@ import click
 
 from swdual.cli._options import EXIT_CODES, Command, OutputPath, named_inputs, named_words, option
 from swdual.errors import OutputError, ReaderLeft, SwdualError
+from swdual.runtime import system
 from swdual.text.messages import nearest, sanitize
 from swdual.text.messages import pluralize as pluralize
 from swdual.text.url import redact_name
@@ -142,6 +143,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         sys.unraisablehook = _on_unraisable
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115  (messages have nowhere to go)
+    system.prepare_streams()
     try:
         code = _run(sys.argv[1:] if arguments is None else arguments)
     except (KeyboardInterrupt, Terminated) as again:  # while the first was being answered
@@ -154,10 +156,10 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
-    except BrokenPipeError:
-        code, is_closed = code or 141, True
     except OSError as error:
         # What was printed before an error may be in the buffer still.
+        if system.is_reader_gone(error):
+            code = code or 141
         cause = f"standard output: {error.strerror}"
         code = code or _print_error(cause, OutputError.exit_code, error)
         is_closed = True
@@ -210,7 +212,7 @@ def _run(arguments: list[str]) -> int:
     except Terminated as stop:
         _ignore_signals()
         return _print_error("terminated", 143, stop)
-    except (BrokenPipeError, ReaderLeft):
+    except ReaderLeft:
         return 141
     except SwdualError as error:
         return _print_error(str(error), error.exit_code, error)
@@ -221,6 +223,8 @@ def _run(arguments: list[str]) -> int:
             error,
         )
     except OSError as error:
+        if system.is_reader_gone(error):
+            return 141
         if verbose:
             traceback.print_exc()
         cause = str(error.strerror or error)
@@ -258,7 +262,7 @@ def _print_error(message: str, code: int, error: BaseException) -> int:
 
 def _ignore_signals() -> None:
     """Ignore signals that end a command: it has ended, and its exit code must stay."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGPIPE):
+    for number in system.ENDING_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
 
 
@@ -272,18 +276,16 @@ def _on_unraisable(lost: sys.UnraisableHookArgs) -> None:
     Other exceptions of destructors are reported as ever. The signal waits until the destructor has
     returned. If it meets another one, this is called again.
     """
-    numbers: dict[type[BaseException], signal.Signals] = {
+    numbers: dict[type[BaseException], int | None] = {
         KeyboardInterrupt: signal.SIGINT,
         Terminated: signal.SIGTERM,
-        ReaderLeft: signal.SIGPIPE,
+        ReaderLeft: system.SIGPIPE,
     }
     number = numbers.get(lost.exc_type)
     if number is None:
         sys.__unraisablehook__(lost)
         return
-    # To the main thread by name: a lock that it waits for must be interrupted.
-    main_thread = threading.main_thread().ident
-    timer = threading.Timer(RESEND_SECONDS, signal.pthread_kill, (main_thread, number))
+    timer = threading.Timer(RESEND_SECONDS, system.signal_main_thread, (number,))
     timer.daemon = True
     timer.start()
 

@@ -572,7 +572,7 @@ def fill_groups(groups: Mapping[str, str], *without: str) -> dict[str, str]:
 
 def cpus() -> int:
     """Return the number of CPUs that this process may use."""
-    from swdual.master.devices import available_threads
+    from swdual.runtime.system import available_threads
 
     return available_threads()
 

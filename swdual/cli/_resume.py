@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from swdual.io.output import STDOUT
 from swdual.text.messages import name_some
 
 if TYPE_CHECKING:
@@ -106,6 +107,6 @@ class Resumption:
 def _journal_path(out: str) -> Path | None:
     """Return the path of the journal of an output file; None if the output is not a file."""
     path = Path(out)
-    if out in ("-", "/dev/stdout") or (path.exists() and not path.is_file()):
+    if out in STDOUT or (path.exists() and not path.is_file()):
         return None
     return path.with_name(path.name + ".journal")

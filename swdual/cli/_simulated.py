@@ -15,7 +15,7 @@ from swdual.cli._replayed import Replay, ReplayOptions, TracePart
 from swdual.errors import OutputError
 from swdual.io.endings import check_csv
 from swdual.io.file_kind import DRAWING, PAGE, TABLE
-from swdual.io.output import check_target, replace_file
+from swdual.io.output import STDOUT, check_target, replace_file
 from swdual.planning.gantt import check_path
 from swdual.scheduling import campaign, plugins
 from swdual.scheduling.campaign import (
@@ -39,7 +39,6 @@ from swdual.text.messages import sanitize
 if TYPE_CHECKING:
     from swdual.scheduling.workload.workload import Workload
 
-STDOUT = ("-", "/dev/stdout")
 """Names of standard output."""
 
 REMEDIES = {
@@ -68,7 +67,7 @@ def combine(
     """
     choices = []
     for text in _split_names(policies):
-        name, _, suffix = text.partition(":")
+        name, _, suffix = _split_options(text)
         if "," in name and not plugins.is_file(name):
             raise click.UsageError(
                 f"--policy {text}: a policy with options needs a --policy of its own."
@@ -91,13 +90,20 @@ def _split_names(texts: Sequence[str]) -> list[str]:
     """
     names: list[str] = []
     for text in texts:
-        for part in [text] if ":" in text else text.split(","):
-            name, colon, options = part.partition(":")
+        for part in [text] if _split_options(text)[1] else text.split(","):
+            name, colon, options = _split_options(part.strip())
             name = name.strip()
             if not plugins.is_file(name):
                 name = name.replace("-", "_")
             names.append(name + colon + options.strip())
     return [ALL] if ALL in names else [*dict.fromkeys(names)]
+
+
+def _split_options(text: str) -> tuple[str, str, str]:
+    """Return a name or path, the colon behind it, and the options; a path may have a drive."""
+    drive, rest = os.path.splitdrive(text)
+    name, colon, options = rest.partition(":")
+    return drive + name, colon, options
 
 
 def _parse_options(texts: Sequence[str], prefix: str) -> dict[str, str]:

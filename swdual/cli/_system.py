@@ -26,8 +26,8 @@ def system_facts() -> dict[str, Any]:
     from swdual.backends import cuda
     from swdual.lanes.registers import instruction_set, register_bytes, register_count
     from swdual.master.cost import machine
-    from swdual.master.devices import available_threads
     from swdual.runtime.cache import cache_folder
+    from swdual.runtime.system import available_threads
     from swdual.version import __version__
 
     folder = cache_folder()

@@ -338,7 +338,7 @@ class _Target:
             name_file,
         )
 
-        is_folder = out.endswith("/") or os.path.isdir(out)
+        is_folder = out.endswith(("/", os.sep)) or os.path.isdir(out)
         default = DEFAULT if job is None else DIALECT
         format = choose_format(out, outfmt or (default if is_folder else None), default)
         name = name_file(Path(queries).name.partition(".")[0]) or "complex"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
-import resource
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
@@ -38,6 +37,7 @@ from swdual.runtime.keywords import (
     share_help,
 )
 from swdual.runtime.memory import find_allowance
+from swdual.runtime.system import more_open_files
 from swdual.sequences.detection import TypeRule
 from swdual.sequences.objects import plain_source
 from swdual.sequences.validation import OnInvalid
@@ -203,7 +203,7 @@ def _make_database(sources: Any, path: Source, options: MakedbOptions) -> Databa
         return replace_file(place, kind, force=options.force, inputs=inputs)
 
     # What is entered first gets its name last: the database, once all of its shards have theirs.
-    with _open_files(len(shards) + MAX_RUNS + OTHER_FILES), ExitStack() as files:
+    with more_open_files(len(shards) + MAX_RUNS + OTHER_FILES), ExitStack() as files:
         shown = options.progress is True and not _reads_terminal(paths)
         bar = files.enter_context(
             progress_bar("building the database", "M residues/s", 1e6, shown=shown)
@@ -282,22 +282,6 @@ def _counting(bar: Bar) -> Callable[[int], None]:
         bar(read, None)
 
     return count
-
-
-@contextmanager
-def _open_files(count: int) -> Iterator[None]:
-    """Let this process open so many more files, as far as the system lets it."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    count += len(os.listdir("/dev/fd"))
-    most = count if hard == resource.RLIM_INFINITY else min(count, hard)
-    raised = soft != resource.RLIM_INFINITY and soft < most
-    if raised:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
-    try:
-        yield
-    finally:
-        if raised:
-            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def _remove_shards(target: Path, first: int) -> None:

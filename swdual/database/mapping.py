@@ -8,6 +8,7 @@ import weakref
 from typing import NamedTuple, Protocol
 
 from swdual.io.stream import Source
+from swdual.runtime.system import free_pages
 
 
 class FileState(NamedTuple):
@@ -64,15 +65,23 @@ class MappedFile:
     bytes behind its end must not be touched: the system kills processes that do. So the file is
     kept open, and `state` tells its size.
 
+    Parameters
+    ----------
+    path
+        The file.
+    descriptor
+        The file if it is open already; it is left open.
+
     Raises
     ------
     OSError, ValueError
         If it cannot be opened; if it is empty.
     """
 
-    def __init__(self, path: Source) -> None:
+    def __init__(self, path: Source, descriptor: int | None = None) -> None:
         self.name = os.fspath(path)
-        with open(path, "rb") as file:
+        opened = path if descriptor is None else descriptor
+        with open(opened, "rb", closefd=descriptor is None) as file:
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             self._number = os.dup(file.fileno())
         self._close = weakref.finalize(self, os.close, self._number)
@@ -93,8 +102,8 @@ class MappedFile:
 
     def release(self) -> None:
         """Free the memory that the file was read into; what is needed later is read again."""
-        if hasattr(mmap, "MADV_DONTNEED") and not self._map.closed:
-            self._map.madvise(mmap.MADV_DONTNEED)
+        if not self._map.closed:
+            free_pages(self._map)
 
     def close(self) -> None:
         """Close the file.

@@ -22,6 +22,7 @@ from swdual.database.writing import pad_lengths
 from swdual.errors import InputError
 from swdual.io.stream import Source
 from swdual.masking.mask import FILE, LOWER_CASE, Mask, parse_mask
+from swdual.runtime.system import available_threads
 from swdual.sequences.alphabet import LOWER, Alphabet
 from swdual.sequences.interval_file import read_intervals
 from swdual.sequences.sequence import Batch, decode_header, first_word
@@ -143,7 +144,7 @@ def mark_batches(
     """
     for _, mask in request.methods:
         mask.require(alphabet, "mask")
-    threads = min(MAX_THREADS, len(os.sched_getaffinity(0)))
+    threads = min(MAX_THREADS, available_threads())
     given = None if request.file is None else _FileMask(request.file)
     ahead: deque[Future[Batch]] = deque()
     with ThreadPoolExecutor(threads) as pool:
@@ -208,7 +209,7 @@ def find_intervals(
         given = residues, starts[first:last], lengths[first:last], alphabet
         method.mark(*given, LOWER, marked)
 
-    threads = len(os.sched_getaffinity(0))
+    threads = available_threads()
     ends = np.cumsum(lengths)
     edges = np.searchsorted(ends, np.linspace(0, ends[-1], PARTS_OF_THREAD * threads + 1))
     edges[-1] = len(lengths)

@@ -30,6 +30,7 @@ from swdual.database.mapping import FileState, MappedFile, MemoryFile, Piece
 from swdual.errors import DatabaseError, InputError
 from swdual.io.remote import CHUNK_BYTES, RemoteError, RemoteFile
 from swdual.runtime.cache import cache_folder, make_folders, make_private
+from swdual.runtime.system import disk_bytes, open_own, write_at
 from swdual.text.messages import size
 from swdual.text.url import redact_name, split_chain
 
@@ -123,23 +124,21 @@ class CachedFile(MappedFile):
                 self._limit = 0  # others can write to the folder for temporary files
             else:
                 place = make_private(place)
+            path = place / f"{key}{SUFFIX}"
             if self._limit == 0:  # it has no name: the system removes it with the process
-                number, path = tempfile.mkstemp(suffix=SUFFIX, dir=place)
+                file = tempfile.TemporaryFile(dir=place, buffering=0)  # noqa: SIM115  (closed below)
             else:
-                path = os.fspath(place / f"{key}{SUFFIX}")
-                number = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-            self._writer = number
-            self._close_writer = weakref.finalize(self, os.close, number)
-            if os.fstat(number).st_size != size:
-                os.ftruncate(number, size)
-            os.utime(path)
-            super().__init__(path)
-            if self._limit == 0:
-                os.unlink(path)
+                file = os.fdopen(open_own(path, 0o600), "r+b", 0)
+                os.utime(path)
+            self._writer = file.fileno()
+            self._close_writer = weakref.finalize(self, file.close)
+            if os.fstat(self._writer).st_size != size:
+                os.ftruncate(self._writer, size)
+            super().__init__(path, self._writer)
         except OSError as error:
             raise self._storing_error(error) from error
         self.name, self.url, self.folder = remote.name, remote.url, place
-        self._path = Path(path)
+        self._path = path
         if self._limit:
             _trim(place, self._limit, keep=self._path, more=size)
 
@@ -228,7 +227,7 @@ class CachedFile(MappedFile):
                 )
             try:
                 while left:
-                    count = os.pwrite(self._writer, left, offset)
+                    count = write_at(self._writer, left, offset)
                     left, offset = left[count:], offset + count
             except OSError as error:
                 raise self._storing_error(error) from error
@@ -330,7 +329,7 @@ def _trim(folder: Path, limit: int, *, keep: Path | None = None, more: int = 0) 
         with suppress(OSError):
             status = path.stat()
             if path != keep:
-                files.append((status.st_mtime, 512 * status.st_blocks, path))
+                files.append((status.st_mtime, disk_bytes(status), path))
     taken = more + sum(held for _, held, _ in files)
     for _, held, path in sorted(files):
         if taken <= limit:

@@ -27,6 +27,7 @@ from swdual.database.mapping import FileState, MappedFile, Piece
 from swdual.database.remote import CachedFile
 from swdual.errors import DatabaseError
 from swdual.io.output import follow_links, name_errors
+from swdual.runtime import system
 
 CHECKED_AT_ONCE = 4 << 20
 """Bytes of a section that are in memory while its checksum is computed."""
@@ -293,7 +294,7 @@ class Storage:
             try:
                 with os.fdopen(number, "wb") as file:
                     file.write(data)
-                os.replace(temporary, path)
+                system.replace(temporary, path)
             except BaseException:
                 with suppress(OSError):
                     os.unlink(temporary)

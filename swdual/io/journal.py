@@ -19,6 +19,7 @@ import xxhash
 
 from swdual.errors import OutputError
 from swdual.io.output import name_errors, open_locked
+from swdual.runtime.system import read_at, remove_open, write_at
 
 TITLE = b"swdual journal "
 MAGIC = TITLE + b"1\n"
@@ -59,7 +60,7 @@ class Journal:
     def _scan(self) -> list[tuple[int, int]]:
         """Return where each complete record begins, and its size."""
         size = os.fstat(self._file).st_size
-        magic = os.pread(self._file, len(MAGIC), 0)
+        magic = read_at(self._file, len(MAGIC), 0)
         self._end = 0
         records: list[tuple[int, int]] = []
         if magic != MAGIC:
@@ -72,12 +73,12 @@ class Journal:
             return records
         self._end = len(MAGIC)
         while self._end + HEAD.size <= size:
-            head = os.pread(self._file, HEAD.size, self._end)
+            head = read_at(self._file, HEAD.size, self._end)
             length, checksum = HEAD.unpack(head)
             begin = self._end + HEAD.size
             if begin + length > size:
                 break
-            if _checksum(os.pread(self._file, length, begin)) != checksum:
+            if _checksum(read_at(self._file, length, begin)) != checksum:
                 break
             records.append((begin, length))
             self._end = begin + length
@@ -89,7 +90,7 @@ class Journal:
     def __getitem__(self, number: int) -> bytes:
         begin, length = self._records[number]
         with name_errors(self.path):
-            return os.pread(self._file, length, begin)
+            return read_at(self._file, length, begin)
 
     def append(self, record: bytes) -> None:
         """Write a record; about once a second all records are synced to the disk.
@@ -105,7 +106,7 @@ class Journal:
         with name_errors(self.path):
             end = self._end
             while data:
-                written = os.pwrite(self._file, data, end)
+                written = write_at(self._file, data, end)
                 data = data[written:]
                 end += written
         self._records.append((begin, len(record)))
@@ -128,8 +129,7 @@ class Journal:
     def remove(self) -> None:
         """Delete the file."""
         with name_errors(self.path):
-            os.unlink(self.path)
-        self.close()
+            remove_open(self._stream, self.path)
 
     def close(self) -> None:
         """Close the file, and unlock it."""

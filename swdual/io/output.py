@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import io
 import logging
 import os
-import select
 import signal
 import stat
 import sys
@@ -20,12 +18,13 @@ from typing import IO, Any, NoReturn, Protocol, cast
 
 from swdual.errors import OutputError, ReaderLeft
 from swdual.io.file_kind import HEAD_BYTES, FileKind
+from swdual.runtime import system
 from swdual.text.url import is_url
 
 logger = logging.getLogger("swdual")
 
-NO_LOCKS = (errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK)
-"""Errors of file systems that cannot lock files: then nothing is locked."""
+STDOUT = ("-", "/dev/stdout")
+"""Names of standard output."""
 
 MAX_NAME_LENGTH = 255
 
@@ -169,10 +168,9 @@ def replace_file(
     """
     if is_url(path):
         raise OutputError("is a URL, but results are written to local files", file=path)
-    if os.fspath(path) == "/dev/stdout":
-        path = "-"
-    name = "standard output" if os.fspath(path) == "-" else os.fspath(path)
-    if os.fspath(path) == "-":
+    is_stdout = os.fspath(path) in STDOUT
+    name = "standard output" if is_stdout else os.fspath(path)
+    if is_stdout:
         if sys.stdout is None:
             raise OutputError("is closed", file=name)
         with _end_without_reader(sys.stdout.buffer):
@@ -220,7 +218,7 @@ def _end_without_reader(stream: IO[bytes]) -> Iterator[None]:
 
     Writing would tell so, too, but results may be minutes apart. A thread waits for the end of the
     pipe and sends SIGPIPE to the main thread, where a handler raises `ReaderLeft`. Nothing is done
-    in other threads, or if the process handles SIGPIPE by itself: Python ignores it.
+    in other threads, if the process handles SIGPIPE by itself (Python ignores it), or on Windows.
     """
     main = threading.main_thread()
     is_main = threading.current_thread() is main
@@ -229,20 +227,19 @@ def _end_without_reader(stream: IO[bytes]) -> Iterator[None]:
         is_pipe = stat.S_ISFIFO(os.fstat(descriptor).st_mode)
     except (OSError, ValueError):  # closed, or none of the system's
         is_pipe = False
-    if not (is_pipe and is_main and signal.getsignal(signal.SIGPIPE) is signal.SIG_IGN):
+    number = system.SIGPIPE
+    ignored = number is not None and signal.getsignal(number) is signal.SIG_IGN
+    if number is None or not (is_pipe and is_main and ignored):
         yield
         return
     ended, end = os.pipe()
 
     def watch() -> None:
-        poll = select.poll()
-        poll.register(descriptor, 0)  # errors only
-        poll.register(ended, 0)
-        if ended not in dict(poll.poll()) and main.ident is not None:
-            signal.pthread_kill(main.ident, signal.SIGPIPE)
+        if system.wait_for_reader(descriptor, ended):
+            system.signal_main_thread(number)
 
     thread = threading.Thread(target=watch, name="reader of the output", daemon=True)
-    signal.signal(signal.SIGPIPE, _raise_reader_left)
+    signal.signal(number, _raise_reader_left)
     thread.start()
     try:
         yield
@@ -250,7 +247,7 @@ def _end_without_reader(stream: IO[bytes]) -> Iterator[None]:
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)) from None
     finally:
         # First of all: a second signal would raise an error here, and the handler would stay.
-        signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+        signal.signal(number, signal.SIG_IGN)
         os.close(end)  # an end of its own for the thread
         thread.join()
         os.close(ended)
@@ -330,14 +327,10 @@ def _replace_when_complete(
             if finish is not None:
                 finish(stream.fileno())
             os.fsync(stream.fileno())
-            os.replace(part, target)
-            _sync_folder(target.parent)
-            stream.close()
+            system.rename_open(stream, part, target)
     except BaseException:
         with suppress(OSError):
-            os.unlink(part)
-        with suppress(OSError):
-            stream.close()
+            system.remove_open(stream, part)
         raise
 
 
@@ -357,13 +350,13 @@ def open_locked(path: Path, name: str) -> IO[bytes]:
         If another process has locked it, or it is no plain file that belongs to the user.
     """
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o666)
+        descriptor = system.open_own(path)
         stream = os.fdopen(descriptor, "wb")
         try:
             _lock(descriptor, name)
             # The path may have got another file between opening and locking: compare them.
             state = os.fstat(descriptor)
-            if not stat.S_ISREG(state.st_mode) or state.st_uid != os.geteuid():
+            if not stat.S_ISREG(state.st_mode) or not system.is_own(state):
                 raise OutputError("exists and is not a plain file of yours; remove it", file=path)
             if state.st_nlink == 1 and os.path.samestat(state, os.lstat(path)):
                 return stream
@@ -379,29 +372,26 @@ def open_locked(path: Path, name: str) -> IO[bytes]:
 
 def _lock(descriptor: int, name: str) -> None:
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        raise OutputError(
-            f"is being written by {_holder(descriptor)}; wait for it, or write to another file",
-            file=name,
-        ) from error
+        locked = system.try_lock(descriptor)
     except OSError as error:
-        if error.errno not in NO_LOCKS:
+        if error.errno not in system.NO_LOCKS:
             raise
+    else:
+        if not locked:
+            holder = _holder(descriptor)
+            raise OutputError(
+                f"is being written by {holder}; wait for it, or write to another file", file=name
+            )
 
 
 def _holder(descriptor: int) -> str:
     """Return the process that has locked a file, as far as the system knows it."""
-    state = os.fstat(descriptor)
-    device = f"{os.major(state.st_dev):02x}:{os.minor(state.st_dev):02x}:{state.st_ino}"
-    with suppress(OSError, ValueError):
-        for line in Path("/proc/locks").read_text().splitlines():
-            _, kind, _, _, process, held, *_ = line.split()
-            if kind == "FLOCK" and held == device and int(process) > 0:
-                import socket
+    process = system.find_holder(descriptor)
+    if process is None:
+        return "another process"
+    import socket
 
-                return f"process {process} on {socket.gethostname()}"
-    return "another process"
+    return f"process {process} on {socket.gethostname()}"
 
 
 def check_target(
@@ -488,16 +478,6 @@ def _part_name(name: str) -> str:
     return f".{xxhash.xxh3_128_hexdigest(os.fsencode(name))}.part"
 
 
-def _sync_folder(folder: Path) -> None:
-    """Have the system store a new name on the disk; some systems do so by themselves."""
-    with suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
 def _same_file(target: Path, source: str | os.PathLike[str]) -> bool:
     try:
         return target.samefile(source)
@@ -510,8 +490,10 @@ def name_errors(name: str) -> Iterator[None]:
     """Raise errors of the system as an `OutputError` that names the file; keep a closed pipe."""
     try:
         yield
-    except (BrokenPipeError, OutputError):
+    except OutputError:
         raise
     except OSError as error:
+        if system.is_reader_gone(error):
+            raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE)) from error
         cause = error.strerror or error
         raise OutputError(f"cannot be written: {cause}", file=name) from error

@@ -31,6 +31,7 @@ from swdual.backend import MAX_SCORE, ScoreCutoffs, Scorer, SelectingScorer
 from swdual.database.database import Database
 from swdual.lanes.pack import INTRA_SEQUENCE_COST
 from swdual.master.cost import KNOTS, MAX_SPARSE, CostModel
+from swdual.runtime.system import THREAD_TIME_STEP
 from swdual.sequences.alphabet import PROTEIN
 from swdual.sequences.sequence import Sequence, batch_of
 
@@ -155,7 +156,7 @@ def choose_clock(kind: str) -> Callable[[], float]:
     while other programs have the processor, so that a busy machine does not look slow. A GPU is
     waited for.
     """
-    fine = time.get_clock_info("thread_time").resolution <= MAX_CLOCK_STEP
+    fine = THREAD_TIME_STEP <= MAX_CLOCK_STEP
     return time.thread_time if kind == "cpu" and fine else time.perf_counter
 
 

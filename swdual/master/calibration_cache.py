@@ -24,6 +24,7 @@ from typing import Any, NamedTuple, Self
 from swdual.errors import InputError
 from swdual.master.cost import KNOTS, MAX_CORRECTION, CostModel, Seen, machine
 from swdual.request.search_parameters import SearchParameters
+from swdual.runtime import system
 from swdual.runtime.cache import cache_folder
 
 
@@ -171,7 +172,7 @@ class CalibrationCache:
         # A rename is atomic: nobody reads half a file.
         try:
             beside.write_text(json.dumps(everything, indent=1))
-            beside.replace(path)
+            system.replace(beside, path)
         except OSError:
             with suppress(OSError):
                 beside.unlink()

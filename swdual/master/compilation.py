@@ -7,7 +7,6 @@ searches needs no Numba, nor its memory, and can be interrupted at any time.
 from __future__ import annotations
 
 import os
-import signal
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -20,6 +19,7 @@ from swdual.io.progress import REFRESH_SECONDS, progress_bar
 from swdual.runtime.cache import cache_folder, source_digest
 from swdual.runtime.compilation import COMPILING, compilation
 from swdual.runtime.native_code import target_processor
+from swdual.runtime.system import kill_group
 
 if TYPE_CHECKING:
     import subprocess
@@ -160,6 +160,5 @@ def _python(jobs: Sequence[Job]) -> Iterator[subprocess.Popen[bytes]]:
     try:
         yield process
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        kill_group(process)
         process.wait()

@@ -26,6 +26,7 @@ from swdual.io.journal import Journal
 from swdual.io.output import split_compression
 from swdual.master.checkpoint import Identity, list_differences, read_completion
 from swdual.results.file_types import OutputFormat
+from swdual.runtime.system import read_at, read_attribute, write_attribute
 
 ATTRIBUTE = "user.swdual.search"
 """The extended attribute that has the record."""
@@ -101,7 +102,7 @@ class Completion:
         self._left = None
         self._kept += 1
         try:
-            os.setxattr(descriptor, ATTRIBUTE, record)
+            write_attribute(descriptor, ATTRIBUTE, record)
         except OSError:  # there are none, or none so large; the output itself is as it should be
             self._left = record
 
@@ -143,7 +144,7 @@ class Completion:
         """Return what is recorded of the output, if anything."""
         data = None
         with suppress(OSError):
-            data = os.getxattr(self._out, ATTRIBUTE)
+            data = read_attribute(self._out, ATTRIBUTE)
         if data is None and self._journal.exists():
             data = self._in_journal()
         if data is None:
@@ -158,7 +159,7 @@ class Completion:
 def _digest(descriptor: int) -> str:
     """Return size and digest of a file's content."""
     state, size = xxhash.xxh3_128(), 0
-    while data := os.pread(descriptor, READ_BYTES, size):
+    while data := read_at(descriptor, READ_BYTES, size):
         state.update(data)
         size += len(data)
     return f"{size} bytes with digest {state.hexdigest()}"

@@ -24,7 +24,6 @@ import math
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -32,6 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from swdual.errors import InputError
 from swdual.lanes.pack import INTRA_SEQUENCE_COST
+from swdual.runtime.system import processor_name
 
 KNOTS = np.array([4, 10, 32, 100, 320, 1000, 3200, 10_000, 32_000])
 """Query lengths at which the time of a cell is known."""
@@ -342,10 +342,4 @@ def _median(values: NDArray[np.float64]) -> float:
 
 def machine() -> str:
     """Return what tells this machine's processors from those of others with the same home."""
-    model = ""
-    try:
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        model = next(line.partition(":")[2].strip() for line in lines if "model name" in line)
-    except (OSError, StopIteration):
-        pass
-    return f"{model or 'unknown processor'}, {os.cpu_count()} logical CPUs"
+    return f"{processor_name() or 'unknown processor'}, {os.cpu_count()} logical CPUs"

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from pathlib import Path
 
 from swdual import registry
 from swdual.backend import Device
@@ -112,16 +110,3 @@ def explain_no_gpu() -> str:
     modules = (registry.load(PACKAGE, name) for name in registry.available(PACKAGE))
     reasons = (module.why_not() for module in modules if hasattr(module, "why_not"))
     return "; ".join(filter(None, reasons))
-
-
-def available_threads() -> int:
-    """Return the number of CPUs this process may use: affinity, and the quota of its cgroup."""
-    allowed = (
-        len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-    try:
-        quota, period = Path("/sys/fs/cgroup/cpu.max").read_text().split()
-        allowed = min(allowed, max(1, -(-int(quota) // int(period))))
-    except (OSError, ValueError):
-        pass
-    return allowed

@@ -27,8 +27,8 @@ from swdual.runtime.memory import (
     find_largest_part,
     interpolate,
     refuse_below,
-    resident_bytes,
 )
+from swdual.runtime.system import resident_bytes
 
 PROGRAM_BYTES = 88 * MIB
 """Python, its packages and the kernels, without Numba, which only compiles them."""

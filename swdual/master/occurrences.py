@@ -29,7 +29,6 @@ from swdual.master.context import (
     evaluate_scores,
     take_log,
 )
-from swdual.master.devices import available_threads
 from swdual.master.execution_log import ExecutionLog
 from swdual.master.memory import PROGRAM_BYTES, Memory
 from swdual.master.pipeline import Counter
@@ -37,6 +36,7 @@ from swdual.request.comparisons.peptide import Peptide
 from swdual.request.inputs import SearchInputs
 from swdual.request.options import SearchOptions
 from swdual.runtime.memory import Allowance, find_allowance, refuse_below
+from swdual.runtime.system import available_threads
 from swdual.sequences.sequence import Sequence as Query
 from swdual.statistics.composition import Composition
 

@@ -23,13 +23,13 @@ from swdual.database.source import log_type
 from swdual.errors import InputError
 from swdual.hits.query_result import QueryResult
 from swdual.io.stream import Source, source_name
-from swdual.master.devices import available_threads
 from swdual.request.comparison import PLAIN
 from swdual.request.defaults import choose_parameters, choose_strand
 from swdual.request.options import SearchOptions
 from swdual.request.scheme import choose_scheme
 from swdual.request.sequence_types import is_file, look_at, make_database_rule, make_query_rule
 from swdual.runtime.keywords import refuse_unknown
+from swdual.runtime.system import available_threads
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import ALPHABETS, INVALID, Alphabet
 from swdual.sequences.fasta import read_sequences

@@ -13,7 +13,7 @@ from swdual.errors import InputError
 from swdual.hits.adjusters import make_adjuster
 from swdual.master.calibration_cache import CalibrationCache, Setting
 from swdual.master.context import Compared, Execution, HitRules, SearchContext
-from swdual.master.devices import available_threads, describe_devices, parse_devices
+from swdual.master.devices import describe_devices, parse_devices
 from swdual.master.execution_log import ExecutionLog
 from swdual.master.memory import NUMBA_BYTES, Memory, Needs, plan_memory
 from swdual.master.partition import DUAL
@@ -31,7 +31,8 @@ from swdual.master.worker import (
 from swdual.request.comparison import PLAIN, Comparison
 from swdual.request.options import SearchOptions
 from swdual.request.search_parameters import SearchParameters
-from swdual.runtime.memory import Allowance, find_allowance, resident_bytes
+from swdual.runtime.memory import Allowance, find_allowance
+from swdual.runtime.system import available_threads, resident_bytes
 from swdual.statistics.table import TableStatistics
 from swdual.text.messages import pluralize
 

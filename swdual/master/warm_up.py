@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import multiprocessing
-import os
 from typing import NamedTuple
 
 import numpy as np
@@ -51,15 +50,15 @@ FIRST_SCALED = 16
 def run(jobs: list[Job]) -> None:
     """Run some jobs, as many at a time as there are CPUs.
 
-    The processes are copies of this one, which has loaded Numba. A job that needs what another one
-    is compiling waits for it.
+    The processes are copies of this one, which has loaded Numba, where a system can copy them. A
+    job that needs what another one is compiling waits for it.
     """
-    from swdual.runtime import codegen
+    from swdual.runtime import codegen, system
 
     gc.disable()  # collecting garbage takes an eighth of Numba's time
     codegen.load_numba()
-    processes = min(len(os.sched_getaffinity(0)), len(jobs))
-    with multiprocessing.get_context("fork").Pool(processes) as pool:
+    processes = min(system.available_threads(), len(jobs))
+    with multiprocessing.get_context(system.START_METHOD).Pool(processes) as pool:
         pool.map(_call, jobs, chunksize=1)
 
 

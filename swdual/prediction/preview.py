@@ -17,7 +17,7 @@ from swdual.io.input import read_small
 from swdual.master.calibration import calibrate, choose_clock
 from swdual.master.calibration_cache import CalibrationCache, Setting
 from swdual.master.cost import CostModel
-from swdual.master.devices import available_threads, device_mix, list_gpus
+from swdual.master.devices import device_mix, list_gpus
 from swdual.master.memory import Memory, Needs, estimate_max_memory, estimate_min_memory
 from swdual.master.partition import Partition, PartitionInput, partition_tasks
 from swdual.master.setup import estimate_needs
@@ -29,6 +29,7 @@ from swdual.request.inputs import read_inputs
 from swdual.request.options import SearchKeywords, SearchOptions
 from swdual.request.search_parameters import SearchParameters
 from swdual.runtime.keywords import plain_number, refuse_unknown
+from swdual.runtime.system import available_threads
 from swdual.sequences.frames import frame_length
 
 MAX_RATES_BYTES = 1 << 28

@@ -2,6 +2,8 @@
 
 ``extras``
     Optional packages, and the commands that install them.
+``system``
+    What differs between Linux, macOS and Windows: files, limits, processors, signals, streams.
 ``memory``
     How much memory the process may use, and how much it holds.
 ``cache``

@@ -16,13 +16,13 @@ import shlex
 import stat
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 import platformdirs
 import xxhash
 
+from swdual.runtime import system
 from swdual.version import __version__
 
 logger = logging.getLogger("swdual")
@@ -39,7 +39,7 @@ _PACKAGE = Path(__file__).parents[1]
 @cache
 def cache_folder() -> Path | None:
     """Return the cache folder of this release, or None with a warning if nothing can be kept."""
-    user = f"swdual-{os.getuid()}" if hasattr(os, "getuid") else "swdual"
+    user = "swdual" if (number := system.user_number()) is None else f"swdual-{number}"
     parents: list[Callable[[], str]] = [
         lambda: os.environ.get("SWDUAL_CACHE_DIR", ""),
         lambda: platformdirs.user_cache_dir("swdual", appauthor=False),
@@ -168,15 +168,16 @@ def _find_risk(folder: Path) -> str | None:
     folder that only this user can search. The home folder and those above it are not judged: who
     can write there can also change what the user's shell runs.
     """
-    if not hasattr(os, "getuid"):
+    user = system.user_number()
+    if user is None:
         return None
     levels = [*reversed(folder.parents), folder]
-    trusted = {os.getuid(), 0, levels[0].stat().st_uid}  # in a container, root may have a number
+    trusted = {user, 0, levels[0].stat().st_uid}  # in a container, root may have a number
     home = Path(os.path.expanduser("~")).resolve()
     shut = False
     for level in levels[:-1]:
         state = level.stat()
-        shut = shut or _is_shut(state)
+        shut = shut or _is_shut(state, user)
         if shut or level == home or level in home.parents:
             continue
         if state.st_uid not in trusted:
@@ -184,7 +185,7 @@ def _find_risk(folder: Path) -> str | None:
         if not state.st_mode & stat.S_ISVTX and _is_open(state):
             return f"{level} can be written by others (chmod go-w {shlex.quote(str(level))})"
     state = folder.stat()
-    if state.st_uid != os.getuid():
+    if state.st_uid != user:
         return f"{folder} belongs to another user"
     if _is_open(state):
         return f"{folder} can be written by others; remove it"
@@ -193,24 +194,10 @@ def _find_risk(folder: Path) -> str | None:
 
 def _is_open(state: os.stat_result) -> bool:
     """Return whether others than the owner can write to a folder."""
-    by_group = state.st_mode & stat.S_IWGRP and not _is_private(state.st_gid)
+    by_group = state.st_mode & stat.S_IWGRP and not system.is_private_group(state.st_gid)
     return bool(by_group or state.st_mode & stat.S_IWOTH)
 
 
-def _is_private(group: int) -> bool:
-    """Return whether a group is that of this user alone, as most systems make one for each user."""
-    import grp
-    import pwd
-
-    user, primary, name, members = str(os.getuid()), os.getgid(), str(group), set[str]()
-    with suppress(KeyError):  # in a container, users and groups may be numbers without a name
-        user, _, _, primary, *_ = pwd.getpwuid(os.getuid())
-    with suppress(KeyError):
-        name, _, _, others = grp.getgrgid(group)
-        members = set(others)
-    return group == primary and name == user and members <= {user}
-
-
-def _is_shut(state: os.stat_result) -> bool:
+def _is_shut(state: os.stat_result, user: int) -> bool:
     """Return whether only this user can get to what is in a folder."""
-    return state.st_uid == os.getuid() and not state.st_mode & (stat.S_IXGRP | stat.S_IXOTH)
+    return state.st_uid == user and not state.st_mode & (stat.S_IXGRP | stat.S_IXOTH)

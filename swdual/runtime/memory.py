@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 from swdual.errors import InputError, MemoryLimitError
+from swdual.runtime import system
 
 MIB = 1 << 20
 
@@ -47,26 +47,18 @@ def find_allowance(
     asked
         The user's limit in bytes, or None.
     root
-        Folder with ``proc`` and ``sys``.
+        Folder with Linux's ``proc`` and ``sys``.
     environment
         Environment variables, among them Slurm's.
     """
     if asked is not None:
         return Allowance(asked, "`memory_limit`")
-    limits = [*_find_system_limits(root), *_slurm(environment), *_process()]
+    of_process = (Allowance(*limit) for limit in system.find_process_limits())
+    limits = [*_find_system_limits(root), *_slurm(environment), *of_process]
     if not limits:
         return Allowance(1 << 62, "this machine's memory")
     smallest = min(limits)
     return smallest._replace(bytes=smallest.bytes - smallest.bytes // SPARED_PART)
-
-
-def resident_bytes(root: Path = Path("/")) -> int:
-    """Return the bytes of memory that this process holds; 0 if the system does not tell."""
-    try:
-        pages = (root / "proc/self/statm").read_text().split()[1]
-    except (OSError, IndexError):
-        return 0
-    return int(pages) * os.sysconf("SC_PAGE_SIZE")
 
 
 def refuse_below(least: int, allowed: Allowance, remedy: str) -> None:
@@ -136,42 +128,7 @@ def find_largest_part(cost: Callable[[float], int], most: int) -> float:
 @cache
 def _find_system_limits(root: Path) -> list[Allowance]:
     """Return the limits of machine and cgroups, read once: a dozen files take a millisecond."""
-    return [*_machine(root), *_cgroups(root)]
-
-
-def _machine(root: Path) -> Iterator[Allowance]:
-    try:
-        text = (root / "proc/meminfo").read_text()
-    except OSError:
-        return
-    if found := re.search(r"^MemTotal:\s*(\d+) kB", text, re.MULTILINE):
-        yield Allowance(int(found[1]) << 10, "this machine's memory")
-
-
-def _cgroups(root: Path) -> Iterator[Allowance]:
-    """Yield the limits of the process's cgroups and of their parents."""
-    try:
-        lines = (root / "proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        return
-    for line in lines:
-        _, controllers, path = line.split(":", 2)
-        if not controllers:
-            mount, file = root / "sys/fs/cgroup", "memory.max"
-        elif "memory" in controllers.split(","):
-            mount, file = root / "sys/fs/cgroup/memory", "memory.limit_in_bytes"
-        else:
-            continue
-        group = mount / path.strip("/")
-        for folder in (group, *group.parents):
-            try:
-                limit = (folder / file).read_text().strip()
-            except OSError:
-                limit = ""
-            if limit.isdecimal():
-                yield Allowance(int(limit), "the limit of this process's cgroup")
-            if folder == mount:
-                break
+    return [Allowance(*limit) for limit in system.find_memory_limits(root)]
 
 
 def _slurm(environment: Mapping[str, str]) -> Iterator[Allowance]:
@@ -186,14 +143,3 @@ def _slurm(environment: Mapping[str, str]) -> Iterator[Allowance]:
         )
     if megabytes.isdecimal() and int(megabytes):
         yield Allowance(int(megabytes) * MIB, "SLURM's limit for this job")
-
-
-def _process() -> Iterator[Allowance]:
-    try:
-        import resource
-    except ImportError:  # not on Windows
-        return
-    for name, source in (("RLIMIT_AS", "ulimit -v"), ("RLIMIT_RSS", "ulimit -m")):
-        limit, _ = resource.getrlimit(getattr(resource, name))
-        if limit != resource.RLIM_INFINITY:
-            yield Allowance(limit, source)

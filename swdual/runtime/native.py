@@ -17,7 +17,6 @@ A kernel must be self-contained: it allocates no memory, and calls only other ke
 from __future__ import annotations
 
 import ctypes
-import fcntl
 import functools
 import os
 import struct
@@ -34,6 +33,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from swdual.errors import EngineError
+from swdual.runtime import system
 from swdual.runtime.cache import cache_folder, source_digest
 from swdual.runtime.compilation import compilation
 from swdual.runtime.native_code import (
@@ -144,7 +144,8 @@ class NativeKernel:
 
         digest, processor = source_digest(self._file), target_processor()
         facts = OBJECT_FORMAT, digest, llvmlite.__version__, *processor, types
-        return folder / f"{self.name}-{xxhash.xxh3_64_hexdigest(repr(facts).encode())}.native"
+        name = self.name.replace("<locals>.", "")  # which Windows lets no file be called
+        return folder / f"{name}-{xxhash.xxh3_64_hexdigest(repr(facts).encode())}.native"
 
 
 class _LoadedCode:
@@ -237,8 +238,9 @@ def _locked(path: Path | None) -> Iterator[None]:
         with suppress(OSError):
             if path is not None:
                 lock = path.with_suffix(".lock")
-                if _acquire(held.enter_context(lock.open("wb"))):
-                    held.callback(_remove, lock)
+                stream = held.enter_context(lock.open("wb"))
+                if _acquire(stream):
+                    held.callback(_remove, stream, lock)
         yield
 
 
@@ -251,20 +253,16 @@ def _acquire(lock: IO[bytes]) -> bool:
         If files cannot be locked here.
     """
     end = time.monotonic() + _LONGEST_WAIT
-    while True:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() >= end:
-                return False
-            time.sleep(_PAUSE)
-        else:
-            return True
+    while not system.try_lock(lock.fileno()):
+        if time.monotonic() >= end:
+            return False
+        time.sleep(_PAUSE)
+    return True
 
 
-def _remove(path: Path) -> None:
+def _remove(lock: IO[bytes], path: Path) -> None:
     with suppress(OSError):
-        path.unlink()
+        system.remove_open(lock, path)
 
 
 def _write(path: Path, code: NativeCode) -> None:
@@ -272,9 +270,10 @@ def _write(path: Path, code: NativeCode) -> None:
     beside = path.with_name(f"{path.name}.{os.getpid()}")
     try:
         beside.write_bytes(code.to_bytes())
-        beside.replace(path)
+        system.replace(beside, path)
     except OSError:
-        _remove(beside)
+        with suppress(OSError):
+            beside.unlink()
 
 
 class _KindNames(dict[Any, str]):

@@ -26,6 +26,7 @@ from swdual import registry
 from swdual.errors import InputError, SwdualError
 from swdual.io.progress import progress_bar
 from swdual.runtime.keywords import insert_parameters, merge_signatures, refuse_unknown, share_help
+from swdual.runtime.system import MAX_POOL
 from swdual.scheduling import plugins
 from swdual.scheduling.allocator import Allocator
 from swdual.scheduling.metrics import METRICS, Metric
@@ -474,7 +475,7 @@ def _open_pool(
         return
     sent = replace(options, on_schedule=None, progress=False, metrics={}, remedies=None)
     context = get_context("spawn")
-    with ProcessPoolExecutor(options.processes, context, _end_at_interrupts) as pool:
+    with ProcessPoolExecutor(min(options.processes, MAX_POOL), context, _end_at_interrupts) as pool:
 
         def submit(task: _Task) -> Callable[[], Schedule]:
             policy, place = task.combination.source, task.combination.allocator_source

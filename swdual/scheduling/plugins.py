@@ -149,7 +149,7 @@ def is_file(text: str) -> bool:
     >>> is_file("mine.py"), is_file("./mine"), is_file("easy")
     (True, True, False)
     """
-    return text.endswith(".py") or os.sep in text
+    return text.endswith(".py") or os.path.basename(text) != text
 
 
 def load_file(path: str) -> ModuleType:

@@ -136,13 +136,14 @@ def _read_stream(stream: Any, on_invalid: OnInvalid) -> Any:
     try:
         if isinstance(name, str) and os.path.isfile(name) and _is_at_start(stream):
             return Path(name)
-        with tempfile.NamedTemporaryFile(prefix="swdual-") as copy:
-            while piece := stream.read(COPIED):
-                copy.write(
-                    piece.encode(errors="surrogateescape") if isinstance(piece, str) else piece
-                )
-            copy.flush()
-            records = read_sequences(Path(copy.name), PROTEIN.cased, on_invalid=on_invalid)
+        with tempfile.TemporaryDirectory(prefix="swdual-") as folder:
+            copied = Path(folder, "records")
+            with copied.open("wb") as copy:
+                while piece := stream.read(COPIED):
+                    copy.write(
+                        piece.encode(errors="surrogateescape") if isinstance(piece, str) else piece
+                    )
+            records = read_sequences(copied, PROTEIN.cased, on_invalid=on_invalid)
             return [(each.title, PROTEIN.cased.decode(each.codes)) for each in records]
     except InputError as error:
         raise InputError(error.message, file=called, line=error.line) from error

@@ -55,7 +55,12 @@ KEEP_ALIVE = [
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
     *(
         (socket.IPPROTO_TCP, getattr(socket, name), value)
-        for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 15), ("TCP_KEEPCNT", 4))
+        for name, value in (
+            ("TCP_KEEPIDLE", 60),
+            ("TCP_KEEPALIVE", 60),  # its name on macOS
+            ("TCP_KEEPINTVL", 15),
+            ("TCP_KEEPCNT", 4),
+        )
         if hasattr(socket, name)
     ),
 ]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import resource
 import socket
 from collections import Counter
 
@@ -12,6 +11,7 @@ import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from swdual.errors import ServerError
+from swdual.runtime.system import allow_open_files, most_open_files
 from swdual.server.limits import Limits
 
 BACKLOG = 50
@@ -119,17 +119,16 @@ def allow_connections(limits: Limits, jobs: int) -> int:
         used = lowest.fileno()
     used += SPARE_FILES + limits.kept_jobs + jobs
     most = CONNECTIONS * limits.requests
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if hard != resource.RLIM_INFINITY:
-        most = min(most, (hard - used) // 2)  # each may read a result
+    allowed = most_open_files()
+    if allowed is not None:
+        most = min(most, (allowed - used) // 2)  # each may read a result
     needed = used + 2 * max(most, MIN_CONNECTIONS)
     if most < MIN_CONNECTIONS:
         raise ServerError(
-            f"the server needs {needed:,} open files, but the system allows {hard:,}; raise "
+            f"the server needs {needed:,} open files, but the system allows {allowed:,}; raise "
             "`ulimit -n`, or keep fewer jobs (`keep_jobs`)"
         )
-    if soft != resource.RLIM_INFINITY and soft < needed:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+    allow_open_files(needed)
     return most
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from swdual.runtime.memory import resident_bytes
+from swdual.runtime.system import resident_bytes
 from swdual.server.jobs import STATES, JobQueue
 
 MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8"

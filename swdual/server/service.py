@@ -22,8 +22,8 @@ import uvicorn
 from swdual.database.database import Database
 from swdual.errors import InputError, ServerError
 from swdual.master.compilation import compile_kernels
-from swdual.master.devices import available_threads
 from swdual.runtime.memory import find_allowance
+from swdual.runtime.system import available_threads, bind_alone
 from swdual.server.app import make_app
 from swdual.server.connections import (
     BACKLOG,
@@ -268,7 +268,7 @@ def listen(host: str, port: int, stall_seconds: float) -> socket.socket:
         try:
             kind, *_, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
             listener = failed.enter_context(socket.socket(kind))
-            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            bind_alone(listener)
             # Connections inherit it. asyncio sets it only for sockets that name their protocol:
             # without it a body waits up to 40 ms, until the client acknowledges the header lines.
             listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from swdual.runtime.system import read_at, write_at
 
 FLUSH_BYTES = 1 << 16
 """So many bytes are written to the file at a time, unless they come slowly."""
@@ -38,9 +39,7 @@ class Spool:
     """
 
     def __init__(self, folder: Path, changed: Callable[[], None]) -> None:
-        descriptor, path = tempfile.mkstemp(dir=folder)
-        os.unlink(path)
-        self._descriptor = descriptor
+        self._file = tempfile.TemporaryFile(dir=folder, buffering=0)  # noqa: SIM115  (see `drop`)
         self._changed = changed
         self._held: list[bytes] = []
         self._held_bytes = 0
@@ -70,7 +69,7 @@ class Spool:
         self._flushed_at = time.monotonic()
         view = memoryview(data)
         while view:
-            count = os.write(self._descriptor, view)
+            count = write_at(self._file.fileno(), view, self.flushed)
             view = view[count:]
             self.flushed += count
         self._changed()
@@ -94,11 +93,11 @@ class Spool:
             self.drop()
 
     def _read(self, offset: int) -> bytes:
-        return os.pread(self._descriptor, min(READ_BYTES, self.flushed - offset), offset)
+        return read_at(self._file.fileno(), min(READ_BYTES, self.flushed - offset), offset)
 
     def drop(self) -> None:
         """Give the file up; nobody can begin to read it after the last user has."""
         with self._lock:
             self._users -= 1
             if self._users == 0:
-                os.close(self._descriptor)
+                self._file.close()

@@ -145,6 +145,7 @@ class _Dump:
                 )
             with file:
                 for line, data in enumerate(read_lines(file, self._name(name), MAX_LINE_BYTES), 1):
+                    data = data.replace(b"\r\n", b"\n")  # unpacked as text on Windows
                     row = data.decode(errors="replace").removesuffix("\n").removesuffix("\t|")
                     texts = row.split("\t|\t")
                     if len(texts) < fields or not data.endswith(b"\t|\n"):

@@ -9,7 +9,8 @@ from __future__ import annotations
 import os
 import re
 
-_URL = re.compile(r"(?:[a-z][a-z0-9+.-]*::)*[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_URL = re.compile(r"(?:[a-z][a-z0-9+.-]*::)*[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+"""A single letter is a drive."""
 
 _LINK = re.compile(r"::(?=[a-z][a-z0-9+.-]*(?:://|::))", re.IGNORECASE)
 """Between the links of a chain, such as ``zip://a.fa::https://host/all.zip``."""
@@ -46,9 +47,9 @@ def find_path(source: str | os.PathLike[str]) -> str | None:
         return None
     if os.path.exists(path):
         return path
-    from urllib.parse import unquote
+    from urllib.request import url2pathname
 
-    return unquote(path)
+    return url2pathname(path)
 
 
 def redact_name(name: str) -> str:

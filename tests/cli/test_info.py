@@ -13,7 +13,7 @@ from swdual.cli import _system
 from swdual.lanes import registers
 from swdual.master import calibration_cache
 from swdual.master.cost import machine
-from swdual.master.devices import available_threads
+from swdual.runtime.system import available_threads
 
 
 def lines_of(out):

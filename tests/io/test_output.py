@@ -100,14 +100,14 @@ def write_and_wait(path, reading):
 
 def test_a_reader_that_leaves_ends_the_block_at_once(tmp_path, monkeypatch):
     """Though nothing is written meanwhile; afterwards SIGPIPE is ignored as before."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
     reading, writing = os.pipe()
     with open(writing, "w") as stream, monkeypatch.context() as patched:
         patched.setattr(sys, "stdout", stream)
         with pytest.raises(BrokenPipeError):
             write_and_wait("-", reading)
         os.dup2(os.open(os.devnull, os.O_WRONLY), writing)  # for what is flushed at the end
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
     reading = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
     with pytest.raises(BrokenPipeError):
         write_and_wait(pipe, reading)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -13,7 +11,6 @@ from swdual.backend import Device
 from swdual.errors import DeviceError, InputError
 from swdual.master import devices as devices_module
 from swdual.master.devices import (
-    available_threads,
     describe_devices,
     device_mix,
     explain_no_gpu,
@@ -179,37 +176,3 @@ def test_a_crowd_is_named_after_what_computes_together():
     assert device_mix([CPU, *CARDS]) == device_mix([*CARDS[::-1], CPU])
     crowds = [[CPU], [CPU, CPU], [CPU, *CARDS], CARDS, CARDS[:1], CARDS[1:], [Device("cpu", "x")]]
     assert len({device_mix(devices) for devices in crowds}) == len(crowds)
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("max 100000", 8),
-        ("250000 100000", 3),
-        ("50000 100000", 1),
-        ("9900000 100000", 8),
-        ("", 8),
-        ("100000", 8),
-        (None, 8),
-    ],
-)
-def test_available_threads_obeys_affinity_and_quota(monkeypatch, text, expected):
-    """The smaller of both, at least 1; a quota that is not there limits nothing."""
-
-    def read_text(path):
-        if text is None:
-            raise FileNotFoundError(path)
-        return text
-
-    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(8)), raising=False)
-    monkeypatch.setattr(Path, "read_text", read_text)
-    assert available_threads() == expected
-
-
-@pytest.mark.parametrize(("cpus", "expected"), [(5, 5), (None, 1)])
-def test_where_there_is_no_affinity_all_cpus_are_available(monkeypatch, cpus, expected):
-    """As on macOS; one, where nobody knows."""
-    monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: cpus)
-    monkeypatch.setattr(Path, "read_text", lambda _: "max 100000")
-    assert available_threads() == expected

@@ -98,12 +98,13 @@ def test_constants_of_numba_kernels_count(package):
 @pytest.fixture
 def reachable(monkeypatch):
     """Others get to the folders of the test, unlike to those of pytest."""
-    monkeypatch.setattr(cache, "_is_shut", lambda state: False)
+    monkeypatch.setattr(cache, "_is_shut", lambda state, user: False)
 
 
 @pytest.fixture
 def places(monkeypatch, tmp_path):
     """The folders that are tried, in this order; there is only that of the test to choose."""
+    assert os.getuid() >= 0  # what follows is about the users of POSIX
     names = {name: tmp_path / name / "new" for name in ("chosen", "home", "tmp")}
     monkeypatch.setenv("SWDUAL_CACHE_DIR", str(names["chosen"]))
     monkeypatch.setenv("XDG_CACHE_HOME", str(names["home"]))
@@ -138,7 +139,7 @@ def test_what_swdual_makes_is_its_cache_folder_again(
     """Under any umask, whoever else is in the user's group, and in the next run."""
     if not chosen:
         monkeypatch.delenv("SWDUAL_CACHE_DIR")
-    monkeypatch.setattr(cache, "_is_private", lambda group: private)
+    monkeypatch.setattr(cache.system, "is_private_group", lambda group: private)
     umask(mask)
     folder = cache.cache_folder()
     clear()
@@ -156,7 +157,7 @@ def test_what_swdual_makes_is_its_cache_folder_again(
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o1777])
 def test_a_folder_that_others_can_change_is_not_used(places, monkeypatch, which, mode):
     """Code is loaded from there. Above it, the sticky bit keeps others from renaming folders."""
-    monkeypatch.setattr(cache, "_is_private", lambda group: False)
+    monkeypatch.setattr(cache.system, "is_private_group", lambda group: False)
     folder = cache.cache_folder()
     level = {"folder": folder, "parent": folder.parent, "above": folder.parents[1]}[which]
     level.chmod(mode)
@@ -186,43 +187,15 @@ def test_the_group_of_the_user_alone_may_write(places, monkeypatch):
     for alone in (True, False):
         clear()
         monkeypatch.setattr(
-            cache, "_is_private", lambda asked, alone=alone: asked == group and alone
+            cache.system, "is_private_group", lambda asked, alone=alone: asked == group and alone
         )
         assert (cache.cache_folder() == folder) == alone
-
-
-@pytest.mark.parametrize(
-    ("user", "group", "private"),
-    [
-        (("ann", 7), ("ann", []), True),
-        (("ann", 7), ("ann", ["ann"]), True),
-        (("ann", 7), ("ann", ["ann", "bob"]), False),
-        (("ann", 7), ("lab", []), False),
-        (("ann", 8), ("ann", []), False),
-        (("ann", 7), None, False),
-        (None, None, True),
-        (None, ("lab", []), False),
-    ],
-)
-def test_a_private_group_has_the_name_of_its_only_user(monkeypatch, user, group, private):
-    """That is how the programs that set umask 002 tell them, too; None has a number alone."""
-
-    def look_up(entry):
-        if entry is None:
-            raise KeyError("no entry")
-        return entry
-
-    monkeypatch.setattr("os.getuid", lambda: 7)
-    monkeypatch.setattr("os.getgid", lambda: 7)
-    monkeypatch.setattr("pwd.getpwuid", lambda _: look_up(user and (user[0], "x", 7, user[1])))
-    monkeypatch.setattr("grp.getgrgid", lambda _: look_up(group and (group[0], "x", 7, group[1])))
-    assert cache._is_private(7) == private
 
 
 @pytest.mark.usefixtures("reachable")
 def test_the_home_folder_may_have_any_mode(places, monkeypatch):
     """Who can write there can change more than a cache; folders in it are judged."""
-    monkeypatch.setattr(cache, "_is_private", lambda group: False)
+    monkeypatch.setattr(cache.system, "is_private_group", lambda group: False)
     folder = cache.cache_folder()
     home = folder.parents[1]
     home.chmod(0o777)
@@ -235,12 +208,14 @@ def test_the_home_folder_may_have_any_mode(places, monkeypatch):
 
 def test_nobody_gets_to_what_is_below_a_folder_of_the_user_alone(places, monkeypatch):
     """There modes matter no more, but for the last folder's: it may come from elsewhere."""
-    monkeypatch.setattr(cache, "_is_private", lambda group: False)
+    monkeypatch.setattr(cache.system, "is_private_group", lambda group: False)
     folder, is_shut = cache.cache_folder(), cache._is_shut
     home = folder.parents[2]
     of_home = home.stat()
     monkeypatch.setattr(
-        cache, "_is_shut", lambda state: os.path.samestat(state, of_home) and is_shut(state)
+        cache,
+        "_is_shut",
+        lambda state, user: os.path.samestat(state, of_home) and is_shut(state, user),
     )
     folder.parent.chmod(0o777)
     for mode, used in ((0o700, True), (0o711, False), (0o710, False), (0o744, True)):

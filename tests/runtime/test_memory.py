@@ -14,8 +14,8 @@ from swdual.runtime.memory import (
     find_largest_part,
     interpolate,
     refuse_below,
-    resident_bytes,
 )
+from swdual.runtime.system import resident_bytes
 
 RAM = 64 * MIB
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import platform
 import re
@@ -269,11 +268,11 @@ def test_who_cannot_wait_compiles(folder, monkeypatch, fails):
     lock = kernel._path(types).with_suffix(".lock")
     with ExitStack() as held:
         if fails == "the lock":
-            monkeypatch.setattr(native.fcntl, "flock", fail)
+            monkeypatch.setattr(native.system, "try_lock", fail)
         elif fails == "its file":
             lock.mkdir()
         else:
-            fcntl.flock(held.enter_context(lock.open("wb")), fcntl.LOCK_EX)
+            native.system.try_lock(held.enter_context(lock.open("wb")).fileno())
             monkeypatch.setattr(native, "_LONGEST_WAIT", 0.0)
         kernel(numbers, 2)
     assert numbers.tolist() == [2, 2, 2]

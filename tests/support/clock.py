@@ -11,7 +11,6 @@ examples of a test (see `support.properties`).
 from __future__ import annotations
 
 import os
-import resource
 import time
 from collections import defaultdict
 from pathlib import Path
@@ -19,6 +18,8 @@ from typing import NamedTuple
 
 import pytest
 from numba.core import event
+
+from swdual.runtime.system import available_threads
 
 HEADER = ("test", "CPU seconds", "seconds", "compiling", "scaled")
 SLOWEST = 50
@@ -57,7 +58,7 @@ class _Stopwatch:
 
     def __init__(self, is_worker):
         self.is_worker = is_worker
-        self.processors = len(os.sched_getaffinity(0))
+        self.processors = available_threads()
         self.compiling = event.TimingListener()
         event.register("numba:compiler_lock", self.compiling)
         self.last = self.now()
@@ -149,6 +150,8 @@ def folder_of(name):
 
 
 def _largest_memory():
+    import resource
+
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
 
 

@@ -81,6 +81,14 @@ def test_an_archive_is_read_as_its_folder(tmp_path, pair):
     assert read_taxonomy(write_archive(tree, tmp_path / "taxdump.tar.gz")).taxa == found.taxa
 
 
+def test_lines_of_windows_are_read(tmp_path, pair):
+    """As programs write them there that unpack an archive as text."""
+    tree, found = pair
+    for path in write_dump(tree, tmp_path / "windows").iterdir():
+        path.write_bytes(path.read_bytes().replace(b"\r\n", b"\n").replace(b"\n", b"\r\n"))
+    assert read_taxonomy(tmp_path / "windows").taxa == found.taxa
+
+
 def test_a_dump_without_merged_ids_is_read(tmp_path):
     folder = write_dump(random_tree(random.Random(1), 10), tmp_path / "dump")
     (folder / "merged.dmp").unlink()

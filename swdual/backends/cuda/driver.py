@@ -6,7 +6,7 @@ import ctypes
 from functools import cache
 from typing import Any, NamedTuple
 
-LIBRARIES = ("libcuda.so.1", "libcuda.so")
+LIBRARIES = ("libcuda.so.1", "libcuda.so", "nvcuda.dll")
 MAJOR, MINOR = 75, 76
 """What CUDA calls the attributes that make up a compute capability."""
 
