@@ -23,6 +23,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Self
@@ -56,6 +57,9 @@ MIN_CELL_PART = 0.75
 
 MAX_SEEN = 8
 """Max searches that are remembered for each of `KNOTS`, so that a changed machine is noticed."""
+
+_TELLING = {"model name", "CPU implementer", "CPU part"}
+"""What ``/proc/cpuinfo`` calls a processor: one name on x86, two numbers on ARM."""
 
 CALIBRATION_WORTH = 2
 """Number of searches that the calibration counts as, so that one search changes little."""
@@ -342,10 +346,9 @@ def _median(values: NDArray[np.float64]) -> float:
 
 def machine() -> str:
     """Return what tells this machine's processors from those of others with the same home."""
-    model = ""
-    try:
+    lines: list[str] = []
+    with suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text().splitlines()
-        model = next(line.partition(":")[2].strip() for line in lines if "model name" in line)
-    except (OSError, StopIteration):
-        pass
-    return f"{model or 'unknown processor'}, {os.cpu_count()} logical CPUs"
+    facts = (line.partition(":") for line in lines)
+    told = dict.fromkeys(value.strip() for name, _, value in facts if name.strip() in _TELLING)
+    return f"{' '.join(told) or 'unknown processor'}, {os.cpu_count()} logical CPUs"

@@ -371,7 +371,9 @@ def test_numbers_that_nothing_can_be_computed_with_are_an_input_error(given_):
 def test_a_machine_is_named_after_its_processor(monkeypatch):
     """As far as it says what it is."""
     assert f"{os.cpu_count()} logical CPUs" in cost.machine()
+    arm = "CPU implementer\t: 0x41\nCPU variant\t: 0x0\nCPU part\t: 0xd4f\n"
     for text, name in (("flags: x\nmodel name\t: Acme 9\nmodel name\t: Acme 9\n", "Acme 9"),
+                       (arm + arm, "0x41 0xd4f"),
                        ("", "unknown processor")):  # fmt: skip
         monkeypatch.setattr(cost.Path, "read_text", lambda _, text=text: text)
         assert cost.machine().startswith(f"{name}, ")
