@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from functools import cache
 
 from swdual.runtime.native_code import target_processor
@@ -27,10 +26,10 @@ def register_count() -> int:
 @cache
 def instruction_set() -> str:
     """Name the instruction set for table look-ups, as Numba was told or as the host has it."""
-    _, features = target_processor()
-    present = {name[1:] for name in features.split(",") if name.startswith("+")}
-    if platform.machine() in ("aarch64", "arm64"):
+    processor = target_processor()
+    if processor.is_arm:
         return "neon"
+    present = {name[1:] for name in processor.features.split(",") if name.startswith("+")}
     if "avx512vbmi" in present:
         return "vbmi"
     if "avx512bw" in present:

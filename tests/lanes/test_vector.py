@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import collections
 import json
 import os
 import platform
+import re
 import subprocess
 import sys
 
@@ -14,7 +16,11 @@ import pytest
 from oracles.bound import bound as defined_bound
 from oracles.smith_waterman import local_score_gotoh
 
+from swdual.backends._gotoh import score_kernel
 from swdual.lanes import registers
+from swdual.lanes.score_widths import MATRIX
+from swdual.runtime import codegen, native_code
+from swdual.runtime.native_code import Processor
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import PROTEIN
 
@@ -24,17 +30,26 @@ SSSE3 = ["sse2", "sse3", "ssse3"]
 AVX2 = [*SSSE3, "sse4.1", "sse4.2", "popcnt", "avx", "avx2", "bmi", "bmi2", "fma", "lzcnt"]
 AVX512 = [*AVX2, "avx512f", "avx512cd", "avx512bw", "avx512dq", "avx512vl"]
 SETS = {
+    "neon": ("generic", []),
     "none": ("x86-64", ["sse2"]),
     "ssse3": ("x86-64", SSSE3),
     "avx2": ("haswell", AVX2),
     "avx512": ("skylake-avx512", AVX512),
     "vbmi": ("icelake-server", [*AVX512, "avx512vbmi"]),
 }
-"""For each name that `_instructions` may give on x86: CPU and features for Numba."""
+"""For each name that `instruction_set` may give: CPU and features for Numba."""
 
-DEFAULT_LANES = {"none": 16, "ssse3": 16, "avx2": 32, "avx512": 128, "vbmi": 128}
+IS_ARM = platform.machine() in ("aarch64", "arm64")
 
-LOOK_UPS = {"none": set(), "ssse3": {"pshufb"}, "avx2": {"vpshufb"}, "avx512": {"vpshufb"}}
+DEFAULT_LANES = {"neon": 32, "none": 16, "ssse3": 16, "avx2": 32, "avx512": 128, "vbmi": 128}
+
+LOOK_UPS = {
+    "neon": {"tbl"},
+    "none": set(),
+    "ssse3": {"pshufb"},
+    "avx2": {"vpshufb"},
+    "avx512": {"vpshufb"},
+}
 """The byte shuffles that each may use; "vbmi" may use more than one."""
 
 SCRIPT = """
@@ -76,7 +91,7 @@ json.dump(
     {
         "instructions": registers.instruction_set(),
         "widths": widths,
-        "mnemonics": sorted(set(re.findall(r"^\\t(v?pshufb|vperm[bit2]+)\\b", code, re.M))),
+        "mnemonics": sorted(set(re.findall(r"^\\t(v?pshufb|vperm[bit2]+|tbl)\\b", code, re.M))),
         "registers": sorted(set(re.findall(r"%([xyz]mm)", code))),
         "scores": scores,
         "bounds": bounds,
@@ -180,7 +195,7 @@ def run(case, lanes, cache, **variables):
 
 def run_as(case, name, lanes, cache):
     cpu, features = SETS[name]
-    if platform.machine() not in ("x86_64", "AMD64"):
+    if (name == "neon") != IS_ARM:
         pytest.skip(f"{platform.machine()} has no {name}")
     lacking = [feature for feature in features if feature not in host_features()]
     if lacking:
@@ -207,12 +222,14 @@ def test_every_look_up_gives_the_same_scores(case, expected, expected_bounds, tm
         assert "vpermb" in found["mnemonics"]
     assert ("zmm" in found["registers"]) == (name in ("avx512", "vbmi"))
     assert ("ymm" in found["registers"] or "zmm" in found["registers"]) == (
-        name not in ("none", "ssse3")
+        name not in ("neon", "none", "ssse3")
     )
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize(("name", "lanes"), [("none", 64), ("ssse3", 128), ("avx512", 16)])
+@pytest.mark.parametrize(
+    ("name", "lanes"), [("none", 64), ("ssse3", 128), ("avx512", 16), ("neon", 16), ("neon", 128)]
+)
 def test_vectors_need_not_be_as_wide_as_registers(
     case, expected, expected_bounds, tmp_path, name, lanes
 ):
@@ -224,6 +241,13 @@ def test_vectors_need_not_be_as_wide_as_registers(
     check_bounds(found, expected_bounds, expected)
 
 
+def take_for(monkeypatch, triple, name, features=""):
+    """Have kernels compiled for this processor."""
+    processor = Processor(triple, name, features)
+    for module in (native_code, registers):
+        monkeypatch.setattr(module, "target_processor", lambda: processor)
+
+
 @pytest.mark.usefixtures("_no_memory")
 @pytest.mark.parametrize(
     ("name", "register_bytes"),
@@ -231,20 +255,112 @@ def test_vectors_need_not_be_as_wide_as_registers(
 )
 def test_vectors_fill_one_register_of_sixteen_or_two_of_more(monkeypatch, name, register_bytes):
     """Where there are 32 registers a vector takes two of them, else one."""
-    features = ",".join(f"+{feature}" for feature in SETS[name][1])
-    monkeypatch.setenv("NUMBA_CPU_FEATURES", features)
-    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    cpu, features = SETS[name]
+    listed = ",".join(f"+{feature}" for feature in features)
+    take_for(monkeypatch, "x86_64-unknown-linux-gnu", cpu, listed)
     assert registers.instruction_set() == name
     assert registers.register_bytes() == register_bytes
     assert registers.register_bytes() * registers.register_count() // 16 == DEFAULT_LANES[name]
 
 
 @pytest.mark.usefixtures("_no_memory")
-def test_arm_has_its_own_look_up(monkeypatch):
-    """On aarch64 the look-up is NEON's: 16 bytes, 32 registers."""
-    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+@pytest.mark.parametrize(
+    "triple", ["aarch64-unknown-linux-gnu", "arm64-apple-darwin24.1.0", "aarch64-pc-windows-msvc"]
+)
+def test_arm_has_its_own_look_up(monkeypatch, triple):
+    """On 64-bit ARM the look-up is NEON's: 16 bytes, 32 registers."""
+    take_for(monkeypatch, triple, "generic", "+neon")
     assert registers.instruction_set() == "neon"
     assert (registers.register_bytes(), registers.register_count()) == (16, 32)
+
+
+def list_loops(kernel, bits):
+    """Return how often each instruction on vectors occurs in each innermost loop, on ARM.
+
+    "mov" moves a whole register; "stack" is any with a vector on the stack.
+    """
+    texts = []
+    optimize = codegen._optimize
+
+    def watch(module, machine):
+        module.triple, module.data_layout = machine.triple, str(machine.target_data)
+        optimize(module, machine)
+        texts.append(machine.emit_assembly(module))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(codegen, "_optimize", watch)
+        codegen.compile_native(kernel.name, kernel.dispatcher, argument_types(kernel, bits))
+    lines, labels = [], {}
+    for line in texts[0].splitlines():
+        if line.startswith(".L"):
+            labels[line.partition(":")[0]] = len(lines)
+        elif re.match(r"\t[a-z]", line):
+            lines.append(line)
+    ends = [(labels.get(line.split()[-1], len(lines)), k) for k, line in enumerate(lines)]
+    loops = [(first, last) for first, last in ends if first <= last]
+    inner = [
+        (first, last)
+        for first, last in loops
+        if not any(first <= a and b <= last for a, b in loops if (a, b) != (first, last))
+    ]
+    return [
+        collections.Counter(filter(None, map(vector_instruction, lines[first : last + 1])))
+        for first, last in inner
+    ]
+
+
+def argument_types(kernel, bits):
+    """Return the types of a kernel's arguments as its annotations tell them."""
+    *texts, _ = kernel._source().__annotations__.values()
+    numbers = {"int": "i", "np.signedinteger": f"<i{bits // 8}"}
+    found = []
+    for text in texts:
+        if text.startswith("NDArray"):
+            name = text.removeprefix("NDArray[").removesuffix("]")
+            kind = np.dtype(numbers.get(name, name.removeprefix("np.")))
+            found.append((kind.str, 1, "C"))
+        else:
+            found.append(numbers.get(text, f"({'i' * text.count('int')})"))
+    return tuple(found)
+
+
+def vector_instruction(line):
+    """Return what `list_loops` calls an instruction; None if it is none on vectors."""
+    name, _, operands = line.strip().partition("\t")
+    if not re.match(r"[{ ]*[vq]\d", operands):
+        return None
+    if "[sp" in operands:
+        return "stack"
+    return f"tbl{operands.count('v') - 2}" if name == "tbl" else name
+
+
+@pytest.fixture(params=["apple-m1", "neoverse-v2", "neoverse-n1"])
+def _arm(request, monkeypatch, _no_memory):
+    """Have kernels compiled for an ARM processor."""
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    take_for(monkeypatch, "aarch64-unknown-linux-gnu", request.param)
+
+
+@pytest.mark.skipif(llvm.llvm_version_info < (20,), reason="older ones write other code")
+@pytest.mark.usefixtures("_arm")
+@pytest.mark.parametrize(
+    ("is_bound", "operations"),
+    [(False, {"smax": 44, "sub": 24, "add": 8}), (True, {"smax": 46, "sub": 8, "add": 16})],
+)
+def test_loops_on_arm_are_their_operations_in_registers(is_bound, operations):
+    """Four cells, or eight with bounds, of two registers: no selections and nothing on the stack.
+
+    A look-up is one instruction, on a table of two registers.
+    """
+    loops = list_loops(score_kernel.__wrapped__(8, 32, MATRIX, is_bound), 8)
+    [row] = [loop for loop in loops if loop["smax"] > 8]
+    assert row.pop("mov") <= 4
+    for name in ("ldr", "ldp", "str", "stp"):
+        row.pop(name, None)
+    assert row == operations
+    [look_up] = [loop for loop in loops if loop["tbl2"]]
+    assert look_up == {"ldp": 8, "tbl2": 8, "stp": 4}
 
 
 @pytest.mark.usefixtures("_no_memory")

@@ -131,6 +131,11 @@ def test_other_processors_have_files_of_their_own(folder, monkeypatch):
     monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
     native.NativeKernel("fill", __file__, lambda: _fill)(np.zeros(1), 1)
     assert len(list(folder.glob("fill-*.native"))) == 2
+    generic = native.target_processor()
+    other = "aarch64-unknown-linux-gnu" if not generic.is_arm else "x86_64-unknown-linux-gnu"
+    monkeypatch.setattr(native, "target_processor", lambda: generic._replace(triple=other))
+    native.NativeKernel("fill", __file__, lambda: _fill)(np.zeros(1), 1)
+    assert len(list(folder.glob("fill-*.native"))) == 3
 
 
 def test_kernels_call_each_other(folder):
