@@ -9,9 +9,23 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from typing import TYPE_CHECKING
 
 from swdual.version import __version__
+
+if sys.byteorder == "big":
+    import platform
+
+    raise ImportError(
+        f"swdual cannot run on {platform.machine()}: sys.byteorder is 'big', but its database "
+        "files and its vector code are little-endian; use x86-64 or ARM64"
+    )
+if not getattr(sys, "_is_gil_enabled", lambda: True)():
+    raise ImportError(
+        "swdual has not been tested without the global interpreter lock, which this free-threaded "
+        "Python has disabled; set the environment variable PYTHON_GIL=1, or use the default build"
+    )
 
 if TYPE_CHECKING:
     from swdual.alignment.alignment import Alignment

@@ -228,6 +228,13 @@ def test_no_two_public_classes_have_one_name():
     assert {name for name, count in classes.items() if count > 1} == {*NAMESAKES}
 
 
+def test_simulators_leave_no_sum_to_blas():
+    """It adds in an order of each processor's own, which the last digits of a metric show."""
+    files = [file for file in FILES if file.startswith("scheduling/")]
+    nodes = {file: [*ast.walk(ast.parse((PACKAGE / file).read_text()))] for file in files}
+    assert [file for file in files if any(isinstance(n, ast.MatMult) for n in nodes[file])] == []
+
+
 def test_no_module_is_a_drawer_for_odds_and_ends():
     """Modules are named after what they hold."""
     stems = {Path(path).stem for path in FILES}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -108,6 +109,28 @@ def test_the_search_function_survives_the_import_of_submodules():
         "print(*(type(x).__name__ for x in names))"
     )
     assert modules_after(code)[0] == "function function function function"
+
+
+@pytest.mark.parametrize(
+    ("machine", "message"),
+    [
+        (
+            "sys.byteorder = 'big'",
+            r"swdual cannot run on \w+: sys.byteorder is 'big'.*; use x86",
+        ),
+        ("sys._is_gil_enabled = lambda: False", "swdual .*interpreter lock.*; set .*PYTHON_GIL=1,"),
+    ],
+)
+def test_where_it_cannot_run_the_import_says_why(machine, message):
+    """Before anything of size is loaded, or is missing."""
+    code = f"""{machine}
+    try:
+        import swdual
+    except ImportError as refusal:
+        print(refusal)"""
+    said, modules = modules_after(code)
+    assert re.match(message, said)
+    assert not {*HEAVY} & {*modules}
 
 
 def test_an_unknown_name_is_an_attribute_error():

@@ -190,7 +190,7 @@ class Database(Blocks):
         stream = io.BytesIO()
         shown = name if title is None else title
         build(TypedBatches(batches, alphabet, shown, tuple(masks)), stream, scratch=None)
-        return cls(MemoryFile(stream.getbuffer(), name))
+        return cls(MemoryFile(stream.getvalue(), name))
 
     @classmethod
     def from_fasta(

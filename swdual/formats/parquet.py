@@ -49,7 +49,8 @@ def read_table(stream: IO[bytes], name: str) -> Table:
     """Return the table in a file: see `TableFormat.read_table`."""
     with name_read_errors(name, KIND):
         file = _parquet().ParquetFile(make_seekable(stream))
-        return read_batches(file.iter_batches(), file.schema_arrow, name, KIND)
+        batches = file.iter_batches() if file.num_row_groups else ()  # pyarrow 18 wants one
+        return read_batches(batches, file.schema_arrow, name, KIND)
 
 
 def _parquet() -> Any:

@@ -82,7 +82,8 @@ class HitColumns:
     @cached_property
     def evalues(self) -> NDArray[np.float64]:
         """E-values; those below about 1e-308 are 0, but their logarithms are not lost."""
-        return np.exp(self.log_evalues)
+        # The last digit of NumPy's function depends on the instructions that the processor has.
+        return np.array([*map(math.exp, self.log_evalues.tolist())], np.float64)
 
     @cached_property
     def tracebacks(self) -> Tracebacks:

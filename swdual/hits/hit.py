@@ -173,7 +173,7 @@ class Hit:
                     int(further.scores[k]),
                     (int(shown[0][k]), int(shown[1][k])),
                     float(further.bits[k]),
-                    float(np.exp(further.log_evalues[k])),
+                    math.exp(further.log_evalues[k]),
                     further.tracebacks,
                     k,
                 )

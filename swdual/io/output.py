@@ -263,12 +263,11 @@ def _compress(output: Output, compression: str | None, name: str) -> Iterator[Ou
     if compression is None:
         yield output
         return
-    stream = _compressor(output, compression)
     try:
+        stream = _compressor(output, compression)  # writes the head
         yield Output(stream, name)
     except BaseException:
-        output.discard()  # the stream's last bytes, which would make it look complete
-        stream.close()
+        output.discard()  # the last bytes of a stream that is freed, which would make it complete
         raise
     with name_errors(name):
         stream.close()

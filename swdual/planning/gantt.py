@@ -200,7 +200,7 @@ def save(panels: Sequence[Panel], path: str | os.PathLike[str], *, force: bool =
     draw_or_save(lambda: draw(panels), path, force=force)
 
 
-def render(panels: Sequence[Panel], path: str | os.PathLike[str]) -> memoryview:
+def render(panels: Sequence[Panel], path: str | os.PathLike[str]) -> bytes:
     """Return the content of the file that `save` would write.
 
     Parameters
@@ -215,7 +215,7 @@ def render(panels: Sequence[Panel], path: str | os.PathLike[str]) -> memoryview:
 
 def encode_figure(
     make: Callable[[], matplotlib.figure.Figure], path: str | os.PathLike[str]
-) -> memoryview:
+) -> bytes:
     """Return the content of a file with a figure; equal figures give equal bytes.
 
     Parameters
@@ -237,7 +237,7 @@ def encode_figure(
     drawing = io.BytesIO()
     with mpl.rc_context({"svg.hashsalt": "swdual"}):
         make().savefig(drawing, format=ending[1:], dpi=200, metadata=METADATA[ending])
-    return drawing.getbuffer()
+    return drawing.getvalue()
 
 
 def draw(panels: Sequence[Panel]) -> matplotlib.figure.Figure:

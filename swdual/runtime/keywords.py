@@ -142,7 +142,7 @@ def plain_flag(name: str, value: Any) -> bool:
     ...
     swdual.errors.InputError: `align` is 'no', but it must be True or False
     """
-    if type(value).__name__ not in ("bool", "bool_"):  # the second one is NumPy's
+    if type(value).__name__ != "bool":  # Python's or NumPy's
         raise InputError(f"`{name}` is {_show(value)}, but it must be True or False")
     return bool(value)
 
@@ -166,7 +166,7 @@ def plain_index(what: str, value: Any) -> int:
     swdual.errors.InputError: a query is chosen by its place or identifier, but not by True
     """
     try:
-        if not isinstance(value, bool):
+        if type(value).__name__ != "bool":  # Python's, or NumPy's, which old releases count with
             return operator.index(value)
     except TypeError:
         pass

@@ -108,9 +108,11 @@ def energy_by_state(schedule: ScheduleData, power: PowerModel | None = None) -> 
     times, counts, _ = processor_states(schedule, power)
     assert power is not None
     lasted = np.diff(times)
-    joules = {state: float(n[:-1] @ lasted) * power.watts[state] for state, n in counts.items()}
+    joules = {
+        state: float((n[:-1] * lasted).sum()) * power.watts[state] for state, n in counts.items()
+    }
     ran = schedule.executions
-    joules["busy"] += float(_above_busy(schedule, power) @ (ran.end - ran.start))
+    joules["busy"] += float((_above_busy(schedule, power) * (ran.end - ran.start)).sum())
     return joules
 
 

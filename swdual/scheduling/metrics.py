@@ -124,7 +124,7 @@ def jain_index(schedule: ScheduleData, bound: float = SLOWDOWN_BOUND) -> float:
     For the parameters see `bounded_slowdown`.
     """
     values = user_slowdown(schedule, bound)
-    return _ratio(_sum(values) ** 2, len(values) * float(values @ values))
+    return _ratio(_sum(values) ** 2, len(values) * _sum(values * values))
 
 
 def makespan(schedule: ScheduleData) -> float:
@@ -137,7 +137,7 @@ def makespan(schedule: ScheduleData) -> float:
 def utilisation(schedule: ScheduleData) -> float:
     """Part of all processor time that jobs held: sum of p (end - start) / (total time m)."""
     ran = schedule.executions
-    held = float(ran.processors @ (ran.end - ran.start))
+    held = _sum(ran.processors * (ran.end - ran.start))
     return _ratio(held, makespan(schedule) * schedule.platform.processors)
 
 
@@ -148,7 +148,7 @@ def multiprogramming_level(schedule: ScheduleData) -> float:
     (Utrera et al. 2012, table 3). Without such jobs it is the utilisation.
     """
     ran = schedule.executions
-    there = float(schedule.workload.processors[ran.job] @ (ran.end - ran.start))
+    there = _sum(schedule.workload.processors[ran.job] * (ran.end - ran.start))
     return _ratio(there, makespan(schedule) * schedule.platform.processors)
 
 
@@ -160,7 +160,7 @@ def fragmentation(schedule: ScheduleData) -> float:
     """
     times, busy, waiting = usage(schedule)
     free = (schedule.platform.processors - busy[:-1]) * (waiting[:-1] > 0)
-    return _ratio(float(free @ np.diff(times)), makespan(schedule) * schedule.platform.processors)
+    return _ratio(_sum(free * np.diff(times)), makespan(schedule) * schedule.platform.processors)
 
 
 def contiguity_factor(schedule: ScheduleData) -> float:
@@ -260,7 +260,7 @@ def gpu_utilisation(schedule: ScheduleData) -> float:
         return math.nan
     ran = schedule.executions
     asked = np.maximum(schedule.workload.extra["gpus"], 0)[ran.job]
-    return _ratio(float(asked @ (ran.end - ran.start)), makespan(schedule) * gpus)
+    return _ratio(_sum(asked * (ran.end - ran.start)), makespan(schedule) * gpus)
 
 
 def stopped_jobs(schedule: ScheduleData) -> float:
@@ -299,7 +299,7 @@ def _weigh_energy(schedule: ScheduleData, signal: Signal | None) -> float:
     if schedule.power is None or signal is None:
         return math.nan
     times, _, watts = processor_states(schedule)
-    return float(watts[:-1] @ signal.integral(times[:-1], times[1:])) / JOULES_PER_KWH
+    return _sum(watts[:-1] * signal.integral(times[:-1], times[1:])) / JOULES_PER_KWH
 
 
 def time_over_cap(schedule: ScheduleData) -> float:
@@ -310,7 +310,7 @@ def time_over_cap(schedule: ScheduleData) -> float:
     moments, _, watts = processor_states(schedule)
     times = np.union1d(moments, cap.changes(moments[0], moments[-1]))
     held = watts[np.searchsorted(moments, times[:-1], side="right") - 1]
-    return float(np.diff(times) @ exceeds(held, cap.at(times[:-1])))
+    return _sum(np.diff(times) * exceeds(held, cap.at(times[:-1])))
 
 
 class Usage(NamedTuple):
@@ -408,7 +408,7 @@ def _std(values: Column) -> float:
 
 
 def _norm(values: Column) -> float:
-    return float(np.sqrt(values @ values))
+    return math.sqrt(_sum(values * values))
 
 
 STATISTICS: Mapping[str, Callable[[Column], float]] = {

@@ -282,14 +282,15 @@ def _line(cells: Cells) -> Line:
     total = cells.counts.sum()
     if total < MIN_SCORES:
         raise _alike_error()
-    mean_x = cells.counts @ cells.log_lengths / total
-    mean_y = cells.counts @ cells.scores / total
+    # Not with `@`: BLAS adds in an order of each processor's own, which the last digits show.
+    mean_x = (cells.counts * cells.log_lengths).sum() / total
+    mean_y = (cells.counts * cells.scores).sum() / total
     x, y = cells.log_lengths - mean_x, cells.scores - mean_y
     slope = 0.0
     if np.ptp(cells.log_lengths):
-        slope = max(0.0, float(cells.counts @ (x * y) / (cells.counts @ (x * x))))
+        slope = max(0.0, float((cells.counts * x * y).sum() / (cells.counts * x * x).sum()))
     residuals = y - slope * x
-    variance = float(cells.counts @ residuals**2) / (float(total) - (2 if slope else 1))
+    variance = float((cells.counts * residuals**2).sum()) / (float(total) - (2 if slope else 1))
     if variance < MIN_VARIANCE:
         raise _alike_error()
     return Line(slope, float(mean_y - slope * mean_x), math.sqrt(variance))

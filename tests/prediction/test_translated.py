@@ -93,7 +93,7 @@ def test_frameshifts_are_calibrated(monkeypatch, tmp_path):
         monkeypatch.setattr(module, "calibrate", measure)
     Preview(GENES, PROTEINS, 2, 0, None, SearchOptions(**BLASTX, frameshift=15))
     scheme = ScoringScheme(load("BLOSUM62"), frameshift=14)
-    register([Device("cpu")], None, scheme, CalibrationCache(Setting(cells="with frameshifts")))
+    register([Device("cpu")], None, scheme, CalibrationCache(Setting(cells="of another search")))
     assert [each.frameshift for each in schemes] == [15, 14]
 
 

@@ -94,7 +94,7 @@ def plan(
         starts[job] = start
         ranges[job] = first + used, first + used + width
         used += width
-    area = float(heights @ widths)
+    area = float((heights * widths).sum())
     longest = float(heights.max(initial=0.0))
     return ShelfPlan(starts, ranges, 3 * max(area / (clusters * cluster_size), longest))
 

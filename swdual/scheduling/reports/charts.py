@@ -95,7 +95,7 @@ def gantt(
     """
     if path is None or Path(path).suffix.lower() != ".svg":
         return draw_or_save(lambda: _gantt(schedule, linked=False), path, force=force)
-    content = bytes(encode_figure(lambda: _gantt(schedule, linked=True), path))
+    content = encode_figure(lambda: _gantt(schedule, linked=True), path)
     with replace_file(path, DRAWING, force=force) as stream:
         stream.write(_with_tooltips(content, schedule))
     return None
