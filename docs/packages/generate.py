@@ -205,17 +205,19 @@ def _conda(project: dict[str, Any]) -> dict[str, Any]:
     """Return what the package needs at run time, as conda writes it.
 
     A package without compiled files is one for all releases of Python. So a dependency of some
-    releases limits the releases.
+    releases limits the releases. It is one for all systems, too: what one of them needs, all have;
+    limits of one of them are those of PyPI's wheels, and left out.
     """
-    python, packages = [project["requires-python"]], []
+    python, packages = [project["requires-python"]], dict[str, str]()
     for each in project["dependencies"]:
         name, _, marker = (part.strip() for part in each.partition(";"))
-        if marker:
+        if marker and not marker.startswith("sys_platform"):
             limit = re.fullmatch(r"python_version (< '[\d.]+')", marker)
             assert limit, f"{each}: this marker has no counterpart"
             python.append(re.sub("[ ']", "", limit[1]))
-        packages.append(re.sub(r"^([\w.-]+)", r"\1 ", name).lower())
-    return {"python": ",".join(python), "packages": packages}
+        package = re.match(r"[\w.-]+", name)[0]
+        packages.setdefault(package, f"{package} {name.removeprefix(package)}".lower())
+    return {"python": ",".join(python), "packages": [*packages.values()]}
 
 
 def _samples() -> dict[str, str]:

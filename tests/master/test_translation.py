@@ -15,7 +15,7 @@ from swdual.database import build
 from swdual.database.database import Database
 from swdual.errors import InputError
 from swdual.prediction.preview import plan
-from swdual.runtime.memory import resident_bytes
+from swdual.runtime.system import resident_bytes
 from swdual.sequences import matrices
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
 from swdual.sequences.frames import read_part
