@@ -45,11 +45,10 @@ def find_path(source: str | os.PathLike[str]) -> str | None:
     path = name[len(_LOCAL) :].removeprefix("localhost")
     if not path.startswith("/"):
         return None
-    if os.path.exists(path):
-        return path
     from urllib.request import url2pathname
 
-    return url2pathname(path)
+    literal = url2pathname(path.replace("%", "%25"))
+    return literal if os.path.exists(literal) else url2pathname(path)
 
 
 def redact_name(name: str) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
 from swdual.auditing.table import read_hits
@@ -77,4 +75,4 @@ def test_identifiers_in_latin_1_are_the_same_wherever_they_stand(tmp_path):
     assert Profile.from_msa(tmp_path / "x.a3m").title == identifier
     (found,) = as_sequences([(name, "MKV")], PROTEIN)
     assert found.id == identifier
-    assert quote(os.fsdecode(name)) == f"'{identifier}'"
+    assert quote(name.decode(errors="surrogateescape")) == f"'{identifier}'"
