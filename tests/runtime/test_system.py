@@ -496,7 +496,7 @@ become({platform!r})
 {work}
 """
 
-LIBRARIES = "click, rich.console, numpy, llvmlite.binding, dnaio, xopen, platformdirs.unix"
+LIBRARIES = "click, rich.console, numpy, llvmlite.binding, xopen, platformdirs.unix"
 MORE_LIBRARIES = (
     f"{LIBRARIES}, numba, pandas, Bio.SearchIO, multiprocessing.pool, concurrent.futures.process, "
     "distributed, starlette.applications, uvicorn, httpx, mcp, gymnasium, matplotlib.figure, "
