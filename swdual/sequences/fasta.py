@@ -353,8 +353,8 @@ def _fastq_records(stream: BinaryIO, name: str, first_line: int) -> Iterator[tup
             at = line + 3
         if cause is not None:
             raise InputError(
-                f"not a FASTQ file: {cause}; a record has four lines: if its residues are "
-                "wrapped, 'seqtk seq' joins them",
+                f"not a FASTQ file: {cause}; a record has four lines: the file may be cut off; "
+                "if its residues are wrapped, 'seqtk seq' joins them",
                 file=name,
                 line=at,
             )
