@@ -495,7 +495,7 @@ class SearchContext:
                 scheme = self.params.scheme
                 rules.profile_statistics[key] = query.evaluate_by(rules.statistics, scheme)
             return rules.profile_statistics[key]
-        from swdual.statistics.fit import fit, histogram
+        from swdual.statistics.fit import find_distribution, fit, histogram
 
         if rules.shuffled is not None:
             database, scorer = rules.shuffled
@@ -506,7 +506,8 @@ class SearchContext:
         residues = self.params.dbsize or database.residues
         sequences = max(1, round(len(database) * residues / database.residues))
         sequences = self.params.dbseqs or sequences
-        return fit(counts, len(query), residues, sequences, database.alphabet)
+        distribution = find_distribution(self.params.scheme)
+        return fit(counts, len(query), residues, sequences, database.alphabet, distribution)
 
 
 def evaluate_scores(

@@ -69,6 +69,7 @@ TASKS = {
     "blastp": BlastTask("prot"),
     "blastp-fast": BlastTask("prot"),
     "blastp-short": BlastTask("prot", matrix="PAM30"),
+    "sensitive": BlastTask("prot", matrix="PFASUM31"),
     "blastx": BlastTask("prot", translates_queries=True),
     "blastx-fast": BlastTask("prot", translates_queries=True),
     "tblastn": BlastTask("prot", translates_targets=True),
@@ -79,7 +80,10 @@ TASKS = {
     "blastn-short": BlastTask("nucl", reward=1),
     "peptide": BlastTask("prot", options={"stats": "none", "max_target_seqs": 0, "max_hsps": 0}),
 }
-"""BLAST's tasks; those that differ in speed only score alike. And one for whole peptides."""
+"""BLAST's tasks; those that differ in speed only score alike.
+
+And two more: "sensitive" finds distant relatives best, and "peptide" finds whole peptides.
+"""
 
 NO_TASKS = {
     "megablast": "its gap extension penalty is not a whole number (2.5); use blastn, the default "

@@ -4,7 +4,8 @@ Most targets of a search are unrelated to the query. Their scores show the effec
 mean that grows with the logarithm of the target's length, and a spread around it that does not.
 So a line is fitted to all scores of a query, without those that stand out as related. The model is
 that of ssearch (Pearson 1998, J. Mol. Biol. 276, 71-84); but where ssearch samples scores at
-random, here all of them take part, and the result depends on nothing but the scores.
+random, here all of them take part, and the result depends on nothing but the scores. And where gaps
+cost little, the distribution around the line is not Gumbel's, but one with a lighter tail.
 """
 
 from __future__ import annotations
@@ -18,7 +19,10 @@ from numpy.typing import NDArray
 
 from swdual.errors import StatisticsUnavailable
 from swdual.sequences.alphabet import PROTEIN, Alphabet
+from swdual.sequences.scoring import ScoringScheme
+from swdual.statistics.log_gamma import LogGamma
 from swdual.statistics.model import Evaluation
+from swdual.statistics.parameters import find_name
 
 LENGTH_BINS = 224
 """A target of n residues falls in bin ``10 * ln(n)``, rounded; the last one begins at 2**32."""
@@ -43,15 +47,20 @@ MAX_ROUNDS = 30
 
 MIN_VARIANCE = 1e-9
 
-EULER = float(np.euler_gamma)
-SPREAD = math.pi / math.sqrt(6)
-"""The standard deviation of the extreme value distribution whose scale is 1."""
-
 ADVICE = "use `stats='table'` or `stats='none'`"
 
+SHAPES = {("PFASUM31", 12, 2): 1.8, ("PFASUM43", 10, 2): 1.3, ("VTML200", 10, 2): 1.2}
+"""The shape of `LogGamma` for a matrix with its gap penalties; for all others it is 1, Gumbel's.
+
+With these, domains of SCOP40 find as many unrelated ones as their E-values claim:
+`bench/shapes.py`.
+"""
 
 Z_EDGES = (-math.inf, *range(20, 201, 5), math.inf)
 """Bins of z-scores as ssearch counts them: chance has the mean 50 and the deviation 10."""
+
+
+GUMBEL = LogGamma(1.0)
 
 
 class Line(NamedTuple):
@@ -70,6 +79,8 @@ class Fit:
     ----------
     line
         Expected score of unrelated targets.
+    distribution
+        Of the scores around the line.
     query_length
         Residues of the query.
     residues, sequences
@@ -84,6 +95,7 @@ class Fit:
     """
 
     line: Line
+    distribution: LogGamma
     query_length: int
     residues: int
     sequences: int
@@ -100,8 +112,10 @@ class Fit:
     ) -> Evaluation:
         """Return bit scores and E-values of the targets of the query that was fitted.
 
-        With z the distance from the line in standard deviations, and x = pi / sqrt(6) z + 0.5772,
-        the probability of such a score by chance is 1 - exp(-exp(-x)).
+        With z the distance from the line in standard deviations, and y = pi / sqrt(6) z + 0.5772,
+        the probability of such a score by chance is 1 - exp(-exp(-y)) where the distribution is
+        Gumbel's. Bit scores are ssearch's: an E-value far up the tail is the number of sequences
+        times both lengths, over two to the power of the bits.
 
         Parameters
         ----------
@@ -110,24 +124,29 @@ class Fit:
         """
         assert query_length == self.query_length, "fitted to the scores of another query"
         log_lengths = np.log(np.asarray(target_lengths, np.float64))
-        x = _standardize(self.line, np.asarray(scores, np.float64), log_lengths)
-        bits = (x + math.log(query_length) + log_lengths) / math.log(2)
+        y = _standardize(self.line, self.distribution, np.asarray(scores, np.float64), log_lengths)
+        nats = self.distribution.nats(y)
+        bits = (nats + math.log(query_length) + log_lengths) / math.log(2)
         if self.alphabet is PROTEIN:
-            log_targets = np.full(x.shape, math.log(self.sequences))
+            log_targets = np.full(y.shape, math.log(self.sequences))
         else:
             log_targets = math.log(self.residues) - log_lengths
-        return Evaluation(bits, _log_probability(x) + log_targets)
+        return Evaluation(bits, self.distribution.log_probability(y) + log_targets)
 
     def expected(self) -> NDArray[np.float64]:
         """Return the numbers of scores that chance puts between the z-scores of `Z_EDGES`."""
-        beyond = np.exp(_log_probability(SPREAD * (np.array(Z_EDGES) - 50) / 10 + EULER))
+        chance = self.distribution
+        y = chance.deviation * (np.array(Z_EDGES) - 50) / 10 + chance.mean
+        beyond = np.exp(chance.log_probability(y))
         return -np.diff(beyond) * sum(self.observed)
 
     def facts(self) -> dict[str, str | int | float]:
         """Return the basis of the E-values, in plain values."""
+        shape = self.distribution.shape
         return {
             "method": "fit",
-            "lambda": SPREAD / self.line.deviation,
+            "lambda": shape * self.distribution.deviation / self.line.deviation,
+            "shape": shape,
             "slope": self.line.slope,
             "intercept": self.line.intercept,
             "deviation": self.line.deviation,
@@ -176,6 +195,7 @@ def fit(
     residues: int,
     sequences: int,
     alphabet: Alphabet,
+    distribution: LogGamma = GUMBEL,
 ) -> Fit:
     """Return the statistics of one query.
 
@@ -190,6 +210,8 @@ def fit(
         Size of the database that E-values refer to.
     alphabet
         The alphabet of the sequences.
+    distribution
+        Of the scores of unrelated targets around the line: see `find_distribution`.
 
     Raises
     ------
@@ -208,9 +230,10 @@ def fit(
             f"{MIN_TARGET_LENGTH} or more residues, but there are {total}; {ADVICE}"
         )
     line, kept = _start(cells), cells
+    highest = _quantile(distribution, RELATED_EVALUE / total)
     for _ in range(MAX_ROUNDS):
-        expected = np.exp(_log_probability(_standardize(line, cells.scores, cells.log_lengths)))
-        kept = Cells(*(column[expected * total >= RELATED_EVALUE] for column in cells))
+        y = _standardize(line, distribution, cells.scores, cells.log_lengths)
+        kept = Cells(*(column[y <= highest] for column in cells))
         following = _line(kept)
         if following == line:
             break
@@ -219,7 +242,30 @@ def fit(
     z = (cells.scores - line.intercept - line.slope * cells.log_lengths) / line.deviation
     observed, _ = np.histogram(50 + 10 * z, Z_EDGES, weights=cells.counts)
     counts = tuple(observed.astype(int).tolist())
-    return Fit(line, query_length, residues, sequences, alphabet, fitted, total - fitted, counts)
+    return Fit(
+        line,
+        distribution,
+        query_length,
+        residues,
+        sequences,
+        alphabet,
+        fitted,
+        total - fitted,
+        counts,
+    )
+
+
+def find_distribution(scheme: ScoringScheme) -> LogGamma:
+    """Return how the scores of unrelated targets are distributed around their line.
+
+    Parameters
+    ----------
+    scheme
+        A matrix counts by its scores, whatever its name.
+    """
+    name = find_name(scheme.matrix, [matrix for matrix, *_ in SHAPES])
+    shape = SHAPES.get((name or "", scheme.gap_open, scheme.gap_extend))
+    return GUMBEL if shape is None else LogGamma(shape)
 
 
 class Cells(NamedTuple):
@@ -240,17 +286,30 @@ def _middles() -> NDArray[np.float64]:
 
 
 def _standardize(
-    line: Line, scores: NDArray[np.float64], log_lengths: NDArray[np.float64]
+    line: Line,
+    distribution: LogGamma,
+    scores: NDArray[np.float64],
+    log_lengths: NDArray[np.float64],
 ) -> NDArray[np.float64]:
-    """Return scores on the scale where chance gives P(X >= x) = 1 - exp(-exp(-x))."""
+    """Return scores on the scale of the distribution."""
     z = (scores - line.intercept - line.slope * log_lengths) / line.deviation
-    return SPREAD * z + EULER
+    return distribution.deviation * z + distribution.mean
 
 
-def _log_probability(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return ln(1 - exp(-exp(-x))), which is -x to the last digit where x is above 40."""
-    near = np.clip(x, -40, 40)
-    return np.where(x > 40, -x, np.log(-np.expm1(-np.exp(-near))))
+def _quantile(distribution: LogGamma, probability: float) -> float:
+    """Return the largest value that is exceeded with at least a probability, by bisection."""
+    low, high = -4.0, 4.0
+    wanted = math.log(probability)
+
+    def is_likely(y: float) -> bool:
+        return float(distribution.log_probability(np.array(y))) >= wanted
+
+    while is_likely(high):
+        high *= 2
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if is_likely(middle) else (low, middle)
+    return low
 
 
 def _start(cells: Cells) -> Line:

@@ -76,6 +76,10 @@ def test_tasks_are_sets_of_defaults(database):
     assert short[0][0].id == "t5"
     named = swdual.search(query, database, task="blastp-short", matrix="BLOSUM62", threads=1)
     assert named == swdual.search(query, database, threads=1)
+    sensitive = swdual.search(query, database, task="sensitive", threads=1)
+    assert sensitive == swdual.search(
+        query, database, matrix="PFASUM31", gap_open=12, gap_extend=2, stats="fit", threads=1
+    )
     bases = {"b": "ACGTTGCAACGGTACGATCGAT" * 4}
     assert swdual.search("ACGTTGCAACG", bases, task="blastn-short", threads=1) == swdual.search(
         "ACGTTGCAACG", bases, reward=1, penalty=-3, gap_open=5, gap_extend=2, threads=1

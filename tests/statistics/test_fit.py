@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,14 +14,19 @@ from support.properties import examples
 
 from swdual.errors import StatisticsUnavailable
 from swdual.sequences.alphabet import NUCLEOTIDE, PROTEIN
+from swdual.sequences.matrices import load, match_mismatch
+from swdual.sequences.scoring import PREFERRED_GAPS, ScoringScheme
 from swdual.statistics.fit import (
     EXACT_SCORES,
     LENGTH_BINS,
     SCORE_BINS,
+    SHAPES,
     _middles,
+    find_distribution,
     fit,
     histogram,
 )
+from swdual.statistics.log_gamma import LogGamma
 
 quick = examples(60)
 
@@ -228,3 +234,34 @@ def test_all_scores_are_counted_beside_what_chance_gives():
     many = expected > 50
     assert many.sum() >= 5
     assert np.abs(observed - expected)[many].max() < 5 * np.sqrt(expected[many].max())
+
+
+def test_a_lighter_tail_makes_evalues_that_hold():
+    """Scores with a tail lighter than Gumbel's: as many above each E-value as it claims."""
+    random = np.random.default_rng(8)
+    lengths = np.exp(random.normal(math.log(300), 0.6, 2000)).astype(np.int64) + 10
+    claims = np.array([0.1, 1, 10])
+    light, gumbel = np.zeros(3), np.zeros(3)
+    for _ in range(200):
+        noise = 20 - 100 * np.log(random.gamma(1.8, size=2000) / lengths) / 9
+        scores = np.maximum(np.rint(noise), 0).astype(np.int64)
+        for found, distribution in ((light, LogGamma(1.8)), (gumbel, LogGamma(1.0))):
+            counts = histogram(scores, lengths)
+            own = fit(counts, 300, int(lengths.sum()), 2000, PROTEIN, distribution)
+            evalues = np.exp(own.evaluate(scores, 300, lengths).log_evalues)
+            found += (evalues[:, None] <= claims).sum(axis=0) / 200
+    assert (np.abs(light / claims - 1) < [0.5, 0.2, 0.1]).all()
+    assert gumbel[1] < 0.6
+
+
+def test_a_distribution_belongs_to_the_scores_of_a_matrix():
+    """Its name does not count; other gap penalties have Gumbel's."""
+    matrix = load("PFASUM31")
+    renamed = replace(matrix, name="mine")
+    for each in (matrix, renamed):
+        assert find_distribution(ScoringScheme(each, 12, 2)) == LogGamma(1.8)
+        assert find_distribution(ScoringScheme(each, 13, 2)) == LogGamma(1.0)
+    assert find_distribution(ScoringScheme(load("BLOSUM62"), 12, 2)) == LogGamma(1.0)
+    assert find_distribution(ScoringScheme(match_mismatch(2, -3), 5, 2)) == LogGamma(1.0)
+    for name, *gaps in SHAPES:
+        assert PREFERRED_GAPS[name] == tuple(gaps)
