@@ -51,7 +51,7 @@ WITH_CHROMIUM = pytest.mark.skipif(
         ["opening.py", "--residues", "3000", "--repeats", "1"],
         ["whole_process.py", "--residues", "3000", "--repeats", "1", "--only", "swdual"],
         [
-            *("peers.py", "--queries", str(DATA / "queries.fasta"), "--count", "2"),
+            *("peers/speed.py", "--queries", str(DATA / "queries.fasta"), "--count", "2"),
             *("--db", str(DATA / "proteins.fasta"), "--method", "swdual", "--repeats", "1"),
         ],
         ["start.py", "--repeats", "1"],

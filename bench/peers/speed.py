@@ -1,7 +1,7 @@
 """How long do other programs take up to the same E-value, and which hits do they find?
 
-    python bench/peers.py --queries Q.fasta --db D.fasta --keep
-    python bench/peers.py --queries Q.fasta --db D.fasta --count 200 --method blastp
+    python bench/peers/speed.py --queries Q.fasta --db D.fasta --keep
+    python bench/peers/speed.py --queries Q.fasta --db D.fasta --count 200 --method blastp
 
 Programs take turns with swdual, which compares all residues of all pairs. A method is a program
 with options, as in `sensitivity.py`; those that are not on PATH are skipped. Databases are built
@@ -19,7 +19,7 @@ from pathlib import Path
 import click
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 from _report import save, table
 from _searches import Table, attempt, search
 
