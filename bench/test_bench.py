@@ -50,10 +50,6 @@ WITH_CHROMIUM = pytest.mark.skipif(
         ["makedb.py", "--residues", "3000", "--repeats", "1"],
         ["opening.py", "--residues", "3000", "--repeats", "1"],
         ["whole_process.py", "--residues", "3000", "--repeats", "1", "--only", "swdual"],
-        [
-            *("peers/speed.py", "--queries", str(DATA / "queries.fasta"), "--count", "2"),
-            *("--db", str(DATA / "proteins.fasta"), "--method", "swdual", "--repeats", "1"),
-        ],
         ["start.py", "--repeats", "1"],
         ["large_traces.py", "--jobs", "300"],
         ["compile.py"],

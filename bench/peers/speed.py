@@ -1,116 +1,363 @@
-"""How long do other programs take up to the same E-value, and which hits do they find?
+"""How long do searches take up to the same E-value, and which hits do they find?
 
-    python bench/peers/speed.py --queries Q.fasta --db D.fasta --keep
-    python bench/peers/speed.py --queries Q.fasta --db D.fasta --count 200 --method blastp
+    bench/peers/build.sh ~/peers
+    PATH=~/peers/bin:$PATH python bench/peers/speed.py --threads 1 --threads 2 --keep
+    PATH=~/peers/bin:$PATH python bench/peers/speed.py --evalue 10 --set 20 --method blastp --keep
 
-Programs take turns with swdual, which compares all residues of all pairs. A method is a program
-with options, as in `sensitivity.py`; those that are not on PATH are skipped. Databases are built
-beforehand. Every program reports all targets up to the E-value that it computes itself. A hit is a
-query with a target. Of the hits of swdual, the share that a program finds as well is shown.
+1, 20, 200 and 2,000 proteins are searched for in 14 proteomes. The times are those of whole
+commands, from files to a table of all hits, which take turns on an idle machine. Databases are made
+beforehand. A method is a program with options, as in `sensitivity.py`; those that are not on PATH
+are skipped. Each reports the hits up to the E-value that it computes itself. `swdual audit` tells
+which of the hits of an exact search, scored as blastp does by default, are among them. Hits do not
+depend on threads, so that this is done for the first number of threads.
+
+A method that took more than 10 s runs once, others three times. A method that would take longer
+than the limit, by what it took for fewer queries, does not run. `start-up` is a query of 30
+residues against itself. What is measured replaces what was kept of the same E-value, threads, set
+and method; the rest stays.
 """
 
 from __future__ import annotations
 
+import gzip
+import shutil
 import statistics
 import sys
-from functools import partial
+import tempfile
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import click
-import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from _report import save, table
-from _searches import Table, attempt, search
+from _report import (
+    RESULTS,
+    TimeLimitError,
+    draw_svg,
+    kept_figures,
+    markdown_table,
+    run,
+    save,
+)
+from _searches import PROGRAMS, find_program
 
-from swdual.sequences.alphabet import PROTEIN
-from swdual.sequences.records import as_sequences
+import swdual
+from swdual.version import __version__
+
+PROTEINS = Path(__file__).resolve().parents[2] / ".." / "shared" / "proteins"
+
+DATABASE = "refprot14.fasta.gz"
+
+START = "start-up"
 
 METHODS = (
     "swdual",
+    "swdual --task sensitive",
     "blastp",
     "diamond",
     "diamond --ultra-sensitive",
     "mmseqs",
     "mmseqs -s 7.5",
+    "phmmer",
+    "ssearch36 -s BL50",
 )
 
+REPEATED = 10.0
+"""Seconds of a command that is run several times at most."""
 
-@click.command()
-@click.option("--queries", required=True, type=click.Path(path_type=Path, exists=True))
-@click.option("--db", required=True, type=click.Path(path_type=Path, exists=True))
-@click.option("--count", type=int, help="Take so many queries, at equal distances.")
-@click.option("--lengths", help="Take only queries of these lengths: 144,375.")
-@click.option("--evalue", "evalues", multiple=True, type=float, default=(1e-3, 10.0))
-@click.option("--method", "methods", multiple=True, default=METHODS)
-@click.option("--threads", default=1)
-@click.option("--repeats", default=3)
+Record = tuple[str, str]
+"""A name and residues."""
+
+
+def read_records(path: Path, prefix: str) -> list[Record]:
+    """Return the sequences of a FASTA file, gzip'ed or not, with names that no other has."""
+    raw = path.read_bytes()
+    text = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
+    parts = (record.split("\n", 1)[1] for record in text.decode().strip().split("\n>"))
+    return [(f"{prefix}{k}", "".join(part.split())) for k, part in enumerate(parts)]
+
+
+def choose_queries(folder: Path) -> dict[str, list[Record]]:
+    """Return the queries of each set, by its name."""
+    classic = read_records(folder / "queries20.fasta.gz", "c")
+    small = read_records(folder / "sprot_small.fasta.gz", "s")
+    more = read_records(folder / "sprot_virus_archaea_mito.fasta.gz", "m")
+    rest = 2000 - len(small)
+    return {
+        START: [("one", classic[0][1][:30])],
+        "1": [next(each for each in classic if len(each[1]) == 464)],
+        "20": classic,
+        "200": [small[k * len(small) // 200] for k in range(200)],
+        "2000": small + [more[k * len(more) // rest] for k in range(rest)],
+    }
+
+
+def write_fasta(path: Path, records: Iterable[Record]) -> None:
+    path.write_text("".join(f">{name}\n{letters}\n" for name, letters in records))
+
+
+def prepare(folder: Path, methods: Iterable[str], one: Record, database: list[Record]) -> set[str]:
+    """Write the database into a folder, and what each program makes of it; return the programs."""
+    folder.mkdir()
+    write_fasta(folder / "db.fasta", database)
+    for file in ("one.fasta", "q.fasta"):
+        write_fasta(folder / file, [one])
+    ready = set()
+    for name in dict.fromkeys(find_program(method)[0] for method in methods):
+        try:
+            for command in PROGRAMS[name].preparations:
+                run(command, folder)
+        except FileNotFoundError:
+            click.echo(f"skipped: {name} is not on PATH", err=True)
+            continue
+        ready.add(name)
+    return ready
+
+
+def time_once(
+    method: str, folder: Path, evalue: float, threads: int, limit: float, hits: Path
+) -> dict[str, float]:
+    """Run a method, write the pairs that it found as a table, and return what it took."""
+    name, options = find_program(method)
+    program = PROGRAMS[name]
+    targets = str((folder / "db.fasta").read_text().count(">"))
+    (folder / program.output).unlink(missing_ok=True)
+    shutil.rmtree(folder / "mtmp", ignore_errors=True)
+    done = run(program.command(str(threads), f"{evalue:g}", targets, options), folder, limit)
+    with (folder / program.output).open(errors="replace") as lines, hits.open("w") as out:
+        for query, target, value in program.read(lines):
+            if target and float(value) <= evalue:
+                out.write(f"{query}\t{target}\t{value.strip()}\n")
+    return done._asdict()
+
+
+def time_in_turn(
+    methods: Iterable[str], folder: Path, evalue: float, threads: int, limit: float
+) -> dict[str, dict[str, Any]]:
+    """Return what each method took for the queries of a folder; the tables are beside them."""
+    found: dict[str, dict[str, Any]] = {method: {"runs": []} for method in methods}
+    for turn in range(3):
+        for number, (method, own) in enumerate(found.items()):
+            if turn and (own.get("over") or own["runs"][0]["seconds"] > REPEATED):
+                continue
+            table = folder / f"hits{number}.tsv"
+            try:
+                own["runs"].append(time_once(method, folder, evalue, threads, limit, table))
+            except TimeLimitError:
+                own["over"] = limit
+                continue
+            own["seconds"] = statistics.median(each["seconds"] for each in own["runs"])
+            own["table"] = str(table)
+            click.echo(f"  {method}: {own['runs'][-1]['seconds']:.2f} s", err=True)
+    return found
+
+
+def add_found(found: dict[str, dict[str, Any]], folder: Path, evalue: float) -> None:
+    """Add how many of the exact hits each method found."""
+    own = [x for x in found.values() if "table" in x]
+    audit = swdual.audit(
+        [Path(x["table"]) for x in own],
+        folder / "q.fasta",
+        folder / "db.fasta",
+        before="6 qseqid sseqid evalue",
+        evalue=evalue,
+        max_target_seqs=0,
+    )
+    size = len(audit.bins)
+    for number, x in enumerate(own):
+        last = audit.summary()[(number + 1) * size - 1]
+        x["listed"] = Path(x["table"]).read_text().count("\n")
+        x |= {"found": last["found"], "exact": last["hits"]}
+
+
+def key_of(evalue: float, threads: int, name: str) -> str:
+    return f"E {evalue:g}, {threads} threads, {name} queries"
+
+
+def expect_seconds(
+    cells: dict[str, Any], evalue: float, threads: int, names: list[str], residues: dict[str, int]
+) -> dict[str, float]:
+    """Return the seconds that methods would take for a set, by the next smaller one.
+
+    Parameters
+    ----------
+    cells
+        What was measured.
+    evalue, threads
+        Of the set.
+    names
+        The sets, the one in question last.
+    residues
+        Of the queries of each set.
+    """
+    if len(names) < 2:
+        return {}
+    before, now = names[-2:]
+    growth = residues[now] / residues[before]
+    start = cells.get(key_of(evalue, threads, START), {})
+    least = {method: x["seconds"] for method, x in start.items() if "seconds" in x}
+    return {
+        method: growth * (x["seconds"] - least.get(method, 0)) if "seconds" in x else float("inf")
+        for method, x in cells.get(key_of(evalue, threads, before), {}).items()
+        if "diamond" not in method and "mmseqs" not in method
+    }
+
+
+def markdown(figures: dict[str, Any]) -> str:
+    """Return a table for each E-value and number of threads."""
+    cells, sets = figures["cells"], figures["sets"]
+    parts = [
+        "# Speed beside other programs\n\n"
+        f"{figures['database']}, all hits up to the E-value. Seconds of whole commands, medians; "
+        "behind them the share of the hits of an exact search that the program finds. Versions: "
+        f"{', '.join(figures['programs'])}.\n"
+    ]
+    for evalue, threads in dict.fromkeys((x["evalue"], x["threads"]) for x in figures["keys"]):
+        rows = [["method", *sets]]
+        methods = dict.fromkeys(
+            method for name in sets for method in cells.get(key_of(evalue, threads, name), {})
+        )
+        for method in methods:
+            row = [f"`{method}`"]
+            for name in sets:
+                own = cells.get(key_of(evalue, threads, name), {}).get(method, {})
+                row.append(cell_of(own))
+            rows.append(row)
+        parts.append(
+            f"\n## E-values up to {evalue:g}, {threads} thread{'s' * (threads > 1)}\n\n"
+            + markdown_table(rows)
+        )
+    return "".join(parts)
+
+
+def cell_of(own: dict[str, Any]) -> str:
+    """Return seconds, and the share of exact hits that are found."""
+    if "over" in own:
+        return f"over {own['over']:g}"
+    if "seconds" not in own:
+        return "-"
+    text = f"{own['seconds']:.3g}"
+    if own.get("exact"):
+        text += f" ({100 * own['found'] / own['exact']:.1f} %)"
+    return text
+
+
+def figure_of(figures: dict[str, Any]) -> Any:
+    """Return the figure: seconds by number of queries, for each number of threads."""
+    import matplotlib.pyplot as plt
+
+    plt.style.use("swdual.charts")
+    evalue = min(x["evalue"] for x in figures["keys"])
+    threads = sorted({x["threads"] for x in figures["keys"] if x["evalue"] == evalue})
+    figure, axes = plt.subplots(
+        1, len(threads), figsize=(4.6 * len(threads) + 2, 4.4), sharey=True, squeeze=False
+    )
+    sets = [name for name in figures["sets"] if name != START]
+    for ax, count in zip(axes[0], threads, strict=True):
+        measured = [figures["cells"].get(key_of(evalue, count, name), {}) for name in sets]
+        for number, method in enumerate(dict.fromkeys(m for x in measured for m in x)):
+            points = [
+                (int(name), x[method]["seconds"])
+                for name, x in zip(sets, measured, strict=True)
+                if "seconds" in x.get(method, {})
+            ]
+            if points:
+                ax.plot(
+                    *zip(*points, strict=True),
+                    marker="osD^v<>Px"[number % 9],
+                    lw=2.4 if method.startswith("swdual") else 1.3,
+                    ls="-" if method in ("swdual", "blastp") or number % 2 else "--",
+                    label=method,
+                )
+        ax.set(
+            xscale="log", yscale="log", xlabel="queries",
+            title=f"{count} core{'s' * (count > 1)}",
+        )  # fmt: skip
+    axes[0, 0].set_ylabel("seconds")
+    figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right center")
+    return figure
+
+
+@click.command(help=__doc__.split("\n\n", 1)[0])
+@click.option("--method", "methods", multiple=True, default=METHODS, help="Repeatable.")
+@click.option("--set", "names", multiple=True, help="1, 20, 200 or 2000; repeatable.")
+@click.option("--evalue", default=1e-3, show_default=True)
+@click.option("--threads", "counts", multiple=True, default=(1,), type=click.IntRange(min=1))
+@click.option("--limit", default=600.0, show_default=True, help="Seconds of a command.")
+@click.option("--data", type=click.Path(path_type=Path, exists=True), default=PROTEINS,
+              help="Folder of the sequences.")  # fmt: skip
+@click.option("--targets", type=click.IntRange(min=1), help="Take so many of the database.")
 @click.option("--name", default="peers", help="Name of the results.")
 @click.option("--keep", is_flag=True, help="Write bench/results.")
 def main(
-    queries: Path,
-    db: Path,
-    count: int | None,
-    lengths: str | None,
-    evalues: tuple[float, ...],
     methods: tuple[str, ...],
-    threads: int,
-    repeats: int,
+    names: tuple[str, ...],
+    evalue: float,
+    counts: tuple[int, ...],
+    limit: float,
+    data: Path,
+    targets: int | None,
     name: str,
     keep: bool,
 ) -> None:
-    asked = _read(queries, "q")
-    if lengths is not None:
-        asked = [x for x in asked if str(len(x[1])) in lengths.split(",")]
-    if count is not None:
-        asked = [asked[k * len(asked) // count] for k in range(count)]
-    sequences = [*asked, *_read(db, "t")]
-    parts = np.arange(len(asked)), np.arange(len(asked), len(sequences))
-    rows, figures = [], []
-    for evalue in evalues:
-        found: dict[str, list[Table]] = {}
-        for _ in range(repeats):
-            for method in methods:
-                find = partial(search, method, sequences, *parts, evalue, threads)
-                run = attempt(method, find)
-                if run is not None:
-                    found.setdefault(method, []).append(run)
-        optimum = _pairs(found["swdual"][0]) if "swdual" in found else None
-        for method, runs in found.items():
-            hits = _pairs(runs[0])
-            seconds = [x.seconds for x in runs]
-            figures.append(
-                {
-                    "method": method,
-                    "evalue": evalue,
-                    "seconds": seconds,
-                    "hits": len(hits),
-                    "of swdual's": None if optimum is None else len(hits & optimum),
+    sets = choose_queries(data)
+    if unknown := {*names} - {*sets}:
+        raise click.UsageError(f"unknown sets: {', '.join(sorted(unknown))}")
+    database = read_records(data / DATABASE, "t")[:targets]
+    figures: dict[str, Any] = kept_figures(name) if keep else {}
+    cells = figures.setdefault("cells", {})
+    residues = {key: sum(len(letters) for _, letters in x) for key, x in sets.items()}
+    with tempfile.TemporaryDirectory() as temporary:
+        folders = {START: Path(temporary, "small"), "large": Path(temporary, "large")}
+        one = sets[START][0]
+        prepare(folders[START], methods, one, [one])
+        ready = prepare(folders["large"], methods, one, database)
+        chosen = [START, *(key for key in sets if key in names or (not names and key != START))]
+        for threads in counts:
+            for number, key in enumerate(chosen):
+                folder = folders.get(key, folders["large"])
+                write_fasta(folder / "q.fasta", sets[key])
+                expected = expect_seconds(cells, evalue, threads, chosen[1 : number + 1], residues)
+                able = [
+                    method
+                    for method in methods
+                    if find_program(method)[0] in ready and expected.get(method, 0) <= limit
+                ]
+                click.echo(key_of(evalue, threads, key), err=True)
+                found = time_in_turn(able, folder, evalue, threads, limit)
+                if key != START and threads == counts[0]:
+                    add_found(found, folder, evalue)
+                for own in found.values():
+                    own.pop("table", None)
+                cells.setdefault(key_of(evalue, threads, key), {}).update(found)
+                keys = figures.setdefault("keys", [])
+                entry = {"evalue": evalue, "threads": threads}
+                if entry not in keys:
+                    keys.append(entry)
+                figures |= {
+                    "database": f"{DATABASE}, {len(database):,} sequences, "
+                    f"{sum(len(letters) for _, letters in database):,} residues",
+                    "sets": residues,
+                    "programs": list_versions(),
                 }
-            )
-            share = len(hits & optimum) / len(optimum) if optimum else float("nan")
-            rows.append((method, evalue, statistics.median(seconds), len(hits), share))
-    table([("method", "E-value", "seconds", "hits", "of swdual's hits"), *rows])
-    about = {
-        "queries": queries.name,
-        "count": len(asked),
-        "residues of queries": sum(len(x[1]) for x in asked),
-        "database": db.name,
-        "threads": threads,
-    }
-    save(name, {**about, "runs": figures}, kept=keep)
+                save(name, figures, kept=keep, quiet=True)
+    click.echo(markdown(figures))
+    if keep:
+        folder = RESULTS / __version__
+        (folder / f"{name}.md").write_text(markdown(figures))
+        draw_svg(folder / f"{name}.svg", lambda: figure_of(figures))
 
 
-def _read(path: Path, prefix: str) -> list[tuple[str, str]]:
-    """Return names that differ, and residues."""
-    return [
-        (f"{prefix}{k}", PROTEIN.decode(sequence.codes))
-        for k, sequence in enumerate(as_sequences(path, PROTEIN))
-    ]
-
-
-def _pairs(found: Table) -> set[tuple[int, int]]:
-    return set(zip(found.queries.tolist(), found.targets.tolist(), strict=True))
+def list_versions() -> list[str]:
+    """Return the versions that `build.sh` noted of the programs on PATH, if it did."""
+    for program in ("blastp", "diamond", "mmseqs"):
+        path = shutil.which(program)
+        table = path and Path(path).parents[1] / "versions.tsv"
+        if table and table.exists():
+            rows = [line.split("\t") for line in table.read_text().splitlines()[1:]]
+            return [f"{row[0]} {row[1].split(';')[0]} ({row[2]})" for row in rows]
+    return []
 
 
 if __name__ == "__main__":
