@@ -4,7 +4,7 @@
 #     bench/peers/build.sh PREFIX [PROGRAM ...]
 #
 # A PROGRAM is blast, diamond, mmseqs, hmmer, fasta, swipe or libssa; all are the default.
-# PREFIX/bin receives their commands, PREFIX/logs what each printed, and PREFIX/versions.tsv what was
+# PREFIX/bin receives their commands, PREFIX/logs what each printed, PREFIX/versions.tsv what was
 # installed. A program that fails is named at the end, and the others are installed. SWIMM2 is left
 # out: it needs Intel's compiler. With GCC 12, a quarter of its scores came out too low.
 #
