@@ -204,9 +204,9 @@ def find_program(method: str) -> tuple[str, list[str]]:
 
 
 def version_of(method: str) -> str:
-    """Return the version of a method's program."""
+    """Return the version of a method's program, or all that it prints if that has no number."""
     command = PROGRAMS[find_program(method)[0]].version
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     found = re.search(r"\d+[-.]\S*", done.stdout)
     return found[0] if found else done.stdout.strip()
 

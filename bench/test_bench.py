@@ -339,7 +339,7 @@ def test_audit_of_another_program(tmp_path: Path, method: str) -> None:
     run = figures["runs"][method]
     best = run["shares"]["evalue"][0]
     assert best["hits"] == best["found"] > 0
-    assert run["version"][0].isdigit()
+    assert any(map(str.isdigit, run["version"]))
     assert (tmp_path / "audit.svg").exists()
     assert f"| `{method}` |" in (tmp_path / "audit.md").read_text()
 
