@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 import shutil
+import subprocess
 import sys
 import tempfile
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import click
 import numpy as np
@@ -44,6 +45,17 @@ class Table(NamedTuple):
     program tells its rounds."""
 
 
+class Execution(NamedTuple):
+    """A command that was run, and what it cost."""
+
+    command: list[str]
+    seconds: float
+    cpu_seconds: float
+
+
+Result = TypeVar("Result", Table, Execution)
+
+
 class Program(NamedTuple):
     """How to run a program in a folder with ``q.fasta``, ``one.fasta`` and ``db.fasta``."""
 
@@ -58,6 +70,15 @@ class Program(NamedTuple):
 
     read: Callable[[Iterable[str]], Iterator[tuple[str, str, str]]]
     """Yields query, target and E-value from the lines of the output."""
+
+    pairs: tuple[str, ...] = ()
+    """Options that have the program write what `read` reads."""
+
+    twelve: tuple[str, ...] | None = None
+    """Options that have it write BLAST's twelve columns instead; None if it cannot."""
+
+    version: tuple[str, ...] = ()
+    """The command that prints its version."""
 
 
 def _tabular(lines: Iterable[str]) -> Iterator[tuple[str, str, str]]:
@@ -91,15 +112,14 @@ def _hmmer(lines: Iterable[str]) -> Iterator[tuple[str, str, str]]:
         yield words[2], words[0], words[4]
 
 
-def _swdual(command: str, n: str, e: str, k: str, form: str) -> list[str]:
-    return [*SWDUAL, command, "-p", n, "-e", e, "-k", k, "-o", "out", "-f",
-            f"{form} qseqid sseqid evalue"]  # fmt: skip
+def _swdual(command: str, n: str, e: str, k: str) -> list[str]:
+    return [*SWDUAL, command, "-p", n, "-e", e, "-k", k, "-o", "out"]
 
 
 def _blast(program: str, n: str, e: str, k: str) -> list[str]:
     return [
         *(program, "-query", "q.fasta", "-db", "db", "-out", "out", "-num_threads", n),
-        *("-outfmt", "7 qseqid sseqid evalue", "-evalue", e, "-max_target_seqs", k),
+        *("-evalue", e, "-max_target_seqs", k),
     ]
 
 
@@ -107,52 +127,63 @@ PROGRAMS = {
     "swdual": Program(
         [MAKEDB, [*SWDUAL, "search", "one.fasta", "db.swdual", "-o", "one",  # compiles the kernels
                   "--comp-based-stats", "2"]],
-        lambda n, e, k, more: [*_swdual("search", n, e, k, "6"), *more, "q.fasta", "db.swdual"],
+        lambda n, e, k, more: [*_swdual("search", n, e, k), *more, "q.fasta", "db.swdual"],
         "out", _tabular,
+        pairs=("-f", "6 qseqid sseqid evalue"), twelve=("-f", "6"),
+        version=(*SWDUAL, "--version"),
     ),
     "swdual iterate": Program(
         [MAKEDB, [*SWDUAL, "iterate", "one.fasta", "db.swdual", "-o", "one"]],
-        lambda n, e, k, more: [*_swdual("iterate", n, e, k, "7"), "--each-round", *more,
+        lambda n, e, k, more: [*_swdual("iterate", n, e, k), "--each-round", *more,
                                "q.fasta", "db.swdual"],
         "out", _tabular,
+        pairs=("-f", "7 qseqid sseqid evalue"), version=(*SWDUAL, "--version"),
     ),
     "blastp": Program(
-        BLAST, lambda n, e, k, more: [*_blast("blastp", n, e, k), *more], "out", _tabular
+        BLAST, lambda n, e, k, more: [*_blast("blastp", n, e, k), *more], "out", _tabular,
+        pairs=("-outfmt", "7 qseqid sseqid evalue"), twelve=("-outfmt", "7"),
+        version=("blastp", "-version"),
     ),
     "psiblast": Program(
-        BLAST, lambda n, e, k, more: [*_blast("psiblast", n, e, k), *more], "out", _tabular
+        BLAST, lambda n, e, k, more: [*_blast("psiblast", n, e, k), *more], "out", _tabular,
+        pairs=("-outfmt", "7 qseqid sseqid evalue"), version=("psiblast", "-version"),
     ),
     "ssearch36": Program(
         [],
         lambda n, e, k, more: ["ssearch36", "-q", "-T", n, "-E", e, "-b", f"={k}", "-d", "0",
                                *more, "q.fasta", "db.fasta"],
         "messages", _listing,
+        version=("ssearch36", "--version"),
     ),
     "diamond": Program(
         [["diamond", "makedb", "--in", "db.fasta", "-d", "db.dmnd"]],
         lambda n, e, k, more: ["diamond", "blastp", "-q", "q.fasta", "-d", "db.dmnd", "-p", n,
-                               "-e", e, "-k", k, "-f", "6", "qseqid", "sseqid", "evalue",
-                               "-o", "out", *more],
+                               "-e", e, "-k", k, "-o", "out", *more],
         "out", _tabular,
+        pairs=("-f", "6", "qseqid", "sseqid", "evalue"), twelve=("--header",),
+        version=("diamond", "version"),
     ),
     "mmseqs": Program(
         [["mmseqs", "createdb", "db.fasta", "mm"]],
         lambda n, e, k, more: ["mmseqs", "easy-search", "q.fasta", "mm", "out", "mtmp",
-                               "--threads", n, "-e", e, "--max-seqs", k,
-                               "--format-output", "query,target,evalue", *more],
+                               "--threads", n, "-e", e, "--max-seqs", k, *more],
         "out", _tabular,
+        pairs=("--format-output", "query,target,evalue"), twelve=(),
+        version=("mmseqs", "version"),
     ),
     "phmmer": Program(
         [],
         lambda n, e, k, more: ["phmmer", "--cpu", n, "-E", e, "--noali", "--tblout", "out",
                                *more, "q.fasta", "db.fasta"],
         "out", _hmmer,
+        version=("phmmer", "-h"),
     ),
     "jackhmmer": Program(
         [],
         lambda n, e, k, more: ["jackhmmer", "--cpu", n, "-E", e, "--noali", "--tblout", "out",
                                *more, "q.fasta", "db.fasta"],
         "out", _hmmer,
+        version=("jackhmmer", "-h"),
     ),
 }  # fmt: skip
 
@@ -172,6 +203,67 @@ def find_program(method: str) -> tuple[str, list[str]]:
     raise click.ClickException(f"unknown program {words[0]}; known: {', '.join(PROGRAMS)}")
 
 
+def version_of(method: str) -> str:
+    """Return the version of a method's program, or all that it prints if that has no number."""
+    command = PROGRAMS[find_program(method)[0]].version
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    found = re.search(r"\d+[-.]\S*", done.stdout)
+    return found[0] if found else done.stdout.strip()
+
+
+def execute(
+    method: str, folder: Path, targets: int, evalue: float, threads: int, *, twelve: bool = False
+) -> Execution:
+    """Run a method in a folder with ``q.fasta``, ``one.fasta`` and ``db.fasta``.
+
+    Parameters
+    ----------
+    method
+        A program with options: ``blastp -comp_based_stats 0``.
+    folder
+        The folder.
+    targets
+        The number of those that are searched.
+    evalue
+        The largest one that counts.
+    threads
+        Threads of the program.
+    twelve
+        Whether a program that can write BLAST's twelve columns writes them.
+
+    Raises
+    ------
+    click.ClickException
+        If the program fails.
+    """
+    name, options = find_program(method)
+    options = [str(Path(x).absolute()) if Path(x).is_file() else x for x in options]
+    program = PROGRAMS[name]
+    for command in program.preparations:
+        run(command, folder)
+    columns = program.pairs if not twelve or program.twelve is None else program.twelve
+    command = program.command(str(threads), f"{evalue:g}", str(targets), [*columns, *options])
+    done = run(command, folder)
+    return Execution(command, done.seconds, done.cpu_seconds)
+
+
+def read_output(
+    method: str, folder: Path, names: Sequence[str], evalue: float
+) -> tuple[Integers, Integers, Floats, Integers]:
+    """Return query, target and E-value of each pair that `execute` found; and `Table.included`.
+
+    Parameters
+    ----------
+    method, folder, evalue
+        As for `execute`.
+    names
+        The names of all sequences; pairs have their numbers.
+    """
+    program = PROGRAMS[find_program(method)[0]]
+    with (folder / program.output).open(errors="replace") as lines:
+        return _collect(program.read(lines), names, evalue)
+
+
 def search(
     method: str,
     sequences: Sequence[tuple[str, str]],
@@ -184,40 +276,29 @@ def search(
 
     Parameters
     ----------
-    method
-        A program with options: ``blastp -comp_based_stats 0``.
+    method, evalue, threads
+        As for `execute`.
     sequences
         Name and residues of each sequence; names differ.
     queries, targets
         The numbers of those that are searched for, and of those that are searched.
-    evalue
-        The largest one that counts.
-    threads
-        Threads of the program.
 
     Raises
     ------
     click.ClickException
         If the program fails.
     """
-    name, options = find_program(method)
-    options = [str(Path(x).absolute()) if Path(x).is_file() else x for x in options]
-    program = PROGRAMS[name]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         for file, part in {"db": targets, "q": queries, "one": queries[:1]}.items():
             text = "".join(f">{sequences[k][0]}\n{sequences[k][1]}\n" for k in part)
             (folder / f"{file}.fasta").write_text(text)
-        for command in program.preparations:
-            run(command, folder)
-        k = str(len(targets))
-        done = run(program.command(str(threads), f"{evalue:g}", k, options), folder)
-        with (folder / program.output).open(errors="replace") as lines:
-            *found, included = _collect(program.read(lines), [x for x, _ in sequences], evalue)
+        done = execute(method, folder, len(targets), evalue, threads)
+        *found, included = read_output(method, folder, [x for x, _ in sequences], evalue)
     return Table(*found, done.seconds, done.cpu_seconds, included)
 
 
-def attempt(method: str, find: Callable[[], Table]) -> Table | None:
+def attempt(method: str, find: Callable[[], Result]) -> Result | None:
     """Return what a method finds; None, and a message, if its program is missing or fails."""
     program = find_program(method)[0]
     if not program.startswith("swdual") and not shutil.which(program):

@@ -322,21 +322,20 @@ def test_peptides_without_proteins(tmp_path: Path) -> None:
     assert "skipped: none.fasta" in done.stderr
 
 
-@pytest.mark.parametrize("method", ["blastp", "diamond --sensitive", "mmseqs"])
+@pytest.mark.parametrize("method", ["blastp", "diamond --sensitive", "mmseqs", "phmmer --max"])
 def test_audit_of_another_program(tmp_path: Path, method: str) -> None:
     """The command of each program works, and its table is compared."""
     if not shutil.which(method.split(maxsplit=1)[0]):
         pytest.skip(f"{method} is not installed")
-    for name, source in (("queries20", "queries"), ("refprot14", "proteins")):
-        packed = gzip.compress((DATA / f"{source}.fasta").read_bytes())
-        (tmp_path / f"{name}.fasta.gz").write_bytes(packed)
-    command = [sys.executable, FOLDER / "audit.py", "--set", "proteomes", "--data", tmp_path]
-    command += ["--method", method, "--sample", "3", "--out", tmp_path]
-    subprocess.run(command, check=True, capture_output=True)
-    figures = figures_in(tmp_path / "audit.json.gz")["sets"]["proteomes"]
+    command = [sys.executable, FOLDER / "audit.py", "--queries", DATA / "queries.fasta"]
+    command += ["--db", DATA / "proteins.fasta", "--method", method, "--sample", "3"]
+    subprocess.run([*command, "--out", tmp_path], check=True, capture_output=True)
+    figures = figures_in(tmp_path / "audit.json.gz")["sets"]["own"]
     assert (figures["queries"], figures["sample"]["population"]) == (3, 5)
-    best = figures["runs"][method]["bins"][0]
+    run = figures["runs"][method]
+    best = run["shares"]["evalue"][0]
     assert best["hits"] == best["found"] > 0
+    assert any(map(str.isdigit, run["version"]))
     assert (tmp_path / "audit.svg").exists()
     assert f"| `{method}` |" in (tmp_path / "audit.md").read_text()
 

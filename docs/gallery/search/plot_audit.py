@@ -85,7 +85,7 @@ plt.show()
 # missing the longer the word is: of those with E-values from 0.001 to 10, a fifth without a word of
 # four residues, and four fifths without a word of five.
 #
-# The page "Accuracy" of the documentation has the figures of blastp, DIAMOND and MMseqs2.
+# :ref:`sphx_glr_generated_gallery_search_plot_missed_hits.py` has the figures of real programs.
 
 
 def share(label, names):
