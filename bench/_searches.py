@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import threading
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -51,6 +52,7 @@ class Execution(NamedTuple):
     command: list[str]
     seconds: float
     cpu_seconds: float
+    peak_mib: float
 
 
 Result = TypeVar("Result", Table, Execution)
@@ -211,10 +213,29 @@ def version_of(method: str) -> str:
     return found[0] if found else done.stdout.strip()
 
 
+def prepare(method: str, folder: Path) -> None:
+    """Make what the program of a method needs once, in a folder with the files of `Program`.
+
+    Raises
+    ------
+    click.ClickException
+        If a command fails.
+    """
+    for command in PROGRAMS[find_program(method)[0]].preparations:
+        run(command, folder)
+
+
 def execute(
-    method: str, folder: Path, targets: int, evalue: float, threads: int, *, twelve: bool = False
+    method: str,
+    folder: Path,
+    targets: int,
+    evalue: float,
+    threads: int,
+    *,
+    twelve: bool = False,
+    limit: float = threading.TIMEOUT_MAX,
 ) -> Execution:
-    """Run a method in a folder with ``q.fasta``, ``one.fasta`` and ``db.fasta``.
+    """Run a method in a folder that `prepare` has prepared.
 
     Parameters
     ----------
@@ -230,21 +251,22 @@ def execute(
         Threads of the program.
     twelve
         Whether a program that can write BLAST's twelve columns writes them.
+    limit
+        Seconds that the program may take.
 
     Raises
     ------
     click.ClickException
-        If the program fails.
+        If the program fails, or takes too long.
     """
     name, options = find_program(method)
     options = [str(Path(x).absolute()) if Path(x).is_file() else x for x in options]
     program = PROGRAMS[name]
-    for command in program.preparations:
-        run(command, folder)
+    (folder / program.output).unlink(missing_ok=True)
+    shutil.rmtree(folder / "mtmp", ignore_errors=True)  # else mmseqs takes what it has there
     columns = program.pairs if not twelve or program.twelve is None else program.twelve
     command = program.command(str(threads), f"{evalue:g}", str(targets), [*columns, *options])
-    done = run(command, folder)
-    return Execution(command, done.seconds, done.cpu_seconds)
+    return Execution(command, *run(command, folder, limit))
 
 
 def read_output(
@@ -293,6 +315,7 @@ def search(
         for file, part in {"db": targets, "q": queries, "one": queries[:1]}.items():
             text = "".join(f">{sequences[k][0]}\n{sequences[k][1]}\n" for k in part)
             (folder / f"{file}.fasta").write_text(text)
+        prepare(method, folder)
         done = execute(method, folder, len(targets), evalue, threads)
         *found, included = read_output(method, folder, [x for x, _ in sequences], evalue)
     return Table(*found, done.seconds, done.cpu_seconds, included)

@@ -53,7 +53,7 @@ def test_a_table_for_each_cutoff_and_number_of_threads():
         "keys": [{"evalue": 1e-3, "threads": 1}, {"evalue": 10, "threads": 2}],
         "sets": {START: 30, "1": 100},
         "database": "some",
-        "programs": ["blastp 2"],
+        "programs": {"blastp": "2.17.0"},
     }
     text = markdown(figures)
     assert "## E-values up to 0.001, 1 thread\n\n| method | start-up | 1 |\n" in text

@@ -37,10 +37,9 @@ from _report import (
     draw_svg,
     kept_figures,
     markdown_table,
-    run,
     save,
 )
-from _searches import PROGRAMS, find_program
+from _searches import PROGRAMS, execute, find_program, prepare, version_of
 
 import swdual
 from swdual.version import __version__
@@ -97,7 +96,9 @@ def write_fasta(path: Path, records: Iterable[Record]) -> None:
     path.write_text("".join(f">{name}\n{letters}\n" for name, letters in records))
 
 
-def prepare(folder: Path, methods: Iterable[str], one: Record, database: list[Record]) -> set[str]:
+def make_folder(
+    folder: Path, methods: Iterable[str], one: Record, database: list[Record]
+) -> set[str]:
     """Write the database into a folder, and what each program makes of it; return the programs."""
     folder.mkdir()
     write_fasta(folder / "db.fasta", database)
@@ -105,26 +106,21 @@ def prepare(folder: Path, methods: Iterable[str], one: Record, database: list[Re
         write_fasta(folder / file, [one])
     ready = set()
     for name in dict.fromkeys(find_program(method)[0] for method in methods):
-        try:
-            for command in PROGRAMS[name].preparations:
-                run(command, folder)
-        except FileNotFoundError:
+        if name.startswith("swdual") or shutil.which(name):
+            prepare(name, folder)
+            ready.add(name)
+        else:
             click.echo(f"skipped: {name} is not on PATH", err=True)
-            continue
-        ready.add(name)
     return ready
 
 
 def time_once(
     method: str, folder: Path, evalue: float, threads: int, limit: float, hits: Path
-) -> dict[str, float]:
+) -> dict[str, Any]:
     """Run a method, write the pairs that it found as a table, and return what it took."""
-    name, options = find_program(method)
-    program = PROGRAMS[name]
-    targets = str((folder / "db.fasta").read_text().count(">"))
-    (folder / program.output).unlink(missing_ok=True)
-    shutil.rmtree(folder / "mtmp", ignore_errors=True)
-    done = run(program.command(str(threads), f"{evalue:g}", targets, options), folder, limit)
+    program = PROGRAMS[find_program(method)[0]]
+    targets = (folder / "db.fasta").read_text().count(">")
+    done = execute(method, folder, targets, evalue, threads, limit=limit)
     with (folder / program.output).open(errors="replace") as lines, hits.open("w") as out:
         for query, target, value in program.read(lines):
             if target and float(value) <= evalue:
@@ -211,7 +207,7 @@ def markdown(figures: dict[str, Any]) -> str:
         "# Speed beside other programs\n\n"
         f"{figures['database']}, all hits up to the E-value. Seconds of whole commands, medians; "
         "behind them the share of the hits of an exact search that the program finds. Versions: "
-        f"{', '.join(figures['programs'])}.\n"
+        f"{', '.join(f'{name} {x}' for name, x in figures['programs'].items())}.\n"
     ]
     for evalue, threads in dict.fromkeys((x["evalue"], x["threads"]) for x in figures["keys"]):
         rows = [["method", *sets]]
@@ -311,8 +307,8 @@ def main(
     with tempfile.TemporaryDirectory() as temporary:
         folders = {START: Path(temporary, "small"), "large": Path(temporary, "large")}
         one = sets[START][0]
-        prepare(folders[START], methods, one, [one])
-        ready = prepare(folders["large"], methods, one, database)
+        make_folder(folders[START], methods, one, [one])
+        ready = make_folder(folders["large"], methods, one, database)
         chosen = [START, *(key for key in sets if key in names or (not names and key != START))]
         for threads in counts:
             for number, key in enumerate(chosen):
@@ -339,7 +335,8 @@ def main(
                     "database": f"{DATABASE}, {len(database):,} sequences, "
                     f"{sum(len(letters) for _, letters in database):,} residues",
                     "sets": residues,
-                    "programs": list_versions(),
+                    "programs": figures.get("programs", {})
+                    | {name: version_of(name) for name in sorted(ready)},
                 }
                 save(name, figures, kept=keep, quiet=True)
     click.echo(markdown(figures))
@@ -347,17 +344,6 @@ def main(
         folder = RESULTS / __version__
         (folder / f"{name}.md").write_text(markdown(figures))
         draw_svg(folder / f"{name}.svg", lambda: figure_of(figures))
-
-
-def list_versions() -> list[str]:
-    """Return the versions that `build.sh` noted of the programs on PATH, if it did."""
-    for program in ("blastp", "diamond", "mmseqs"):
-        path = shutil.which(program)
-        table = path and Path(path).parents[1] / "versions.tsv"
-        if table and table.exists():
-            rows = [line.split("\t") for line in table.read_text().splitlines()[1:]]
-            return [f"{row[0]} {row[1].split(';')[0]} ({row[2]})" for row in rows]
-    return []
 
 
 if __name__ == "__main__":

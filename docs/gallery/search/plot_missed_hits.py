@@ -54,7 +54,8 @@ for name, figures in sets.items():
 # --------------------------
 #
 # Each program has a panel. Its most sensitive mode is ``-word_size 2 -threshold 8 -window_size 0``
-# of blastp, ``--ultra-sensitive`` of DIAMOND, ``-s 7.5`` of MMseqs2, and ``--max`` of phmmer.
+# of blastp, ``--ultra-sensitive`` of DIAMOND, and ``-s 7.5`` of MMseqs2. That of phmmer, ``--max``,
+# takes some 40 times as long, and was not run.
 # DIAMOND and MMseqs2 can also align all pairs, by ``--swipe --masking 0`` and ``--prefilter-mode
 # 2``. Then they miss only what they score lower. The bars are 95 % intervals from a bootstrap over
 # queries. Bins with fewer than ten hits are left out.
