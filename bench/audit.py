@@ -71,8 +71,8 @@ METHODS = (
 )
 """The default of each program; its most sensitive mode; and, where that still looks for candidates,
 the mode that aligns all pairs, nothing masked, so that only scores make a difference. DIAMOND's
-with masked repeats tells what masking does. The most sensitive mode of phmmer, `--max`, is left out:
-it takes some 40 times as long as the default.
+with masked repeats tells what masking does. The most sensitive mode of phmmer, `--max`, is left
+out: it takes some 40 times as long as the default.
 """
 
 EVALUE = 10
