@@ -34,8 +34,8 @@ MIN_SPAN = 50
 MIN_BITS = 1.74
 """Bits of score for each letter of the shorter part."""
 
-MIN_IDENTITY = 0.96
-"""More than this share of the shorter part is identical, in BLAST 2.12.0."""
+MIN_IDENTITY = 0.95
+"""More than this share of the shorter part is identical, in BLAST 2.17.0; 0.96 in BLAST 2.12.0."""
 
 MAX_DROP_BITS = 15
 """What is more bits than this below the best so far is given up: blastp's `-xdrop_gap`."""

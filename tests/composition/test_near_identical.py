@@ -61,11 +61,11 @@ def test_identities_are_the_oracles(seed):
     assert identities(query, target) / min(len(query), len(target)) == expected
 
 
-def test_more_than_96_of_100_must_be_identical():
-    """With 200 letters: 192 are too few, 193 are enough."""
+def test_more_than_95_of_100_must_be_identical():
+    """With 200 letters: 190 are too few, 191 are enough."""
     query = draw(np.random.default_rng(1), 200)
-    places = [5 + 20 * k for k in range(8)]
-    assert identities(query, changed(query, places)) == 192
+    places = [5 + 20 * k for k in range(10)]
+    assert identities(query, changed(query, places)) == 190
     assert not judge(query, changed(query, places))
     assert judge(query, changed(query, places[1:]))
 
@@ -190,10 +190,10 @@ def test_the_seed_is_the_middle_of_the_best_window():
     assert find_seed(query, target, 20, 29, -4, table) == 24
 
 
-def gapped_pair(seed):
+def gapped_pair(seed, step):
     """Return a query and a target with 38 letters more, the second half of them like the query's.
 
-    Before the gap every eighth letter differs, behind it none does. The target has a segment of
+    Before the gap, at each step a letter differs, behind it none does. The target has a segment of
     low complexity.
     """
     rng = np.random.default_rng(seed)
@@ -201,22 +201,26 @@ def gapped_pair(seed):
     segment = PROTEIN.encode("SSSGSSSSNSSSSSSGSSSSSS")
     query = first + rest[:200] + segment + rest[200:]
     other, bridge = bytearray(first), bytearray(rest[:19])
-    for place in range(4, 167, 8):
+    for place in range(4, 167, step):
         other[place] = (other[place] + 7) % 20
     for place in range(1, 19, 3):
         bridge[place] = (bridge[place] + 7) % 20
     return query, bytes(other) + draw(rng, 19) + bytes(bridge) + query[171:]
 
 
-@pytest.mark.parametrize(("seed", "score"), [(0, 2181), (1, 2352), (2, 2449)])
-def test_a_target_with_a_long_gap_is_masked_as_blastp_masks_it(seed, score):
+@pytest.mark.parametrize(
+    ("seed", "step", "score"),
+    [(0, 8, 2496), (1, 8, 2564), (2, 8, 2571), (0, 6, 2337), (1, 6, 2320), (2, 6, 2411)],
+)
+def test_a_target_with_a_long_gap_is_masked_as_blastp_masks_it(seed, step, score):
     """The optimal alignment has one gap, behind which all letters are equal. What blastp computes
-    first has two short gaps there, so it goes on to the letters that differ.
+    first has two short gaps there. In both, more than 95 % of the letters are equal where every
+    eighth one differs before the gap, and fewer where every sixth one does.
 
     The scores are those of `blastp -query q.fa -subject t.fa -use_sw_tback -max_hsps 1 -outfmt "6
-    score"`, version 2.12.0.
+    score"`, version 2.17.0.
     """
-    query, target = (PROTEIN.decode(codes) for codes in gapped_pair(seed))
+    query, target = (PROTEIN.decode(codes) for codes in gapped_pair(seed, step))
     results = search({"q": query}, {"t": target}, dbtype="prot", progress=False)
     assert results[0][0].score == score
 

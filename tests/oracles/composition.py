@@ -51,7 +51,7 @@ NEVER = -32768
 WITHIN = [LETTERS.index(letter) for letter in RESIDUES]
 """The places of `RESIDUES` in `LETTERS`."""
 
-MIN_IDENTITY = 0.96
+MIN_IDENTITY = 0.95
 """Nearly identical are sequences with more identities than this."""
 
 EITHER = {"B": "DN", "Z": "EQ", "J": "IL"}

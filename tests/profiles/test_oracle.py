@@ -36,6 +36,7 @@ SEARCHES = [
 HEURISTIC = {
     ("long", "long13"),
     ("biased", "polyq12"),
+    ("polyq", "short5"),
     ("polyq", "syn001811"),
     ("short", "short6"),
     ("short", "collagen4"),

@@ -17,7 +17,7 @@ BLAST = {
     "BLOSUM90": (10, 1),
     "PAM30": (9, 1),
     "PAM70": (10, 1),
-    "PAM250": (14, 2),
+    "PAM250": (15, 2),
 }
 """What ``blastp -matrix NAME`` reports as "Gap Penalties" (BLAST+ 2.12.0)."""
 
