@@ -35,6 +35,7 @@ ROOT = Path(__file__).parents[2]
 GENERATED = ROOT / "docs" / "generated"
 PAGES = [
     *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
+    *(ROOT / "bench" / "results" / name for name in ("speed.md", "accuracy.md")),
     *sorted(page for page in (ROOT / "docs").rglob("*.md") if GENERATED not in page.parents),
 ]
 
