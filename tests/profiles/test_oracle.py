@@ -36,6 +36,7 @@ SEARCHES = [
 HEURISTIC = {
     ("long", "long13"),
     ("biased", "polyq12"),
+    ("polyq", "biased5"),
     ("polyq", "short5"),
     ("polyq", "syn001811"),
     ("short", "short6"),
