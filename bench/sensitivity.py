@@ -228,33 +228,40 @@ def markdown(figures: dict[str, Any]) -> str:
 
 
 def figure_of(curves: dict[str, dict[str, list[float]]]) -> Any:
-    """Return the figure: observed against claimed errors, and errors against sensitivity."""
-    from matplotlib import colormaps
-    from matplotlib.figure import Figure
+    """Return the figure: observed against claimed errors, and errors against sensitivity.
 
-    figure = Figure(figsize=(13, 6), layout="constrained")
-    calibration, sensitivity = figure.subplots(1, 2)
-    shades, lines = colormaps["tab10"], ("-", "--", ":")
-    for number, (name, curve) in enumerate(curves.items()):
-        style = {"color": shades(number % 10), "ls": lines[number // 10 % 3], "lw": 1.4}
+    A program has a colour, its methods have different strokes.
+    """
+    import matplotlib.pyplot as plt
+
+    plt.style.use("swdual.charts")
+    figure, (calibration, sensitivity) = plt.subplots(1, 2, figsize=(11, 4.8))
+    programs = list(dict.fromkeys(name.split()[0] for name in curves))
+    drawn = dict.fromkeys(programs, 0)
+    ends = [1e-3, max(max(curve["claimed"]) for curve in curves.values())]
+    calibration.plot(ends, ends, color="black", lw=0.8)
+    for name, curve in curves.items():
+        program = name.split()[0]
+        style = {
+            "color": f"C{programs.index(program)}",
+            "ls": ("-", "--", ":", "-.")[drawn[program] % 4],
+            "lw": 2.2 if program == "swdual" else 1.3,
+        }
+        drawn[program] += 1
         claimed, observed = np.array(curve["claimed"]), np.array(curve["observed"])
         seen = observed > 0
         calibration.plot(claimed[seen], observed[seen], **style)
         sensitivity.plot(curve["share"], curve["errors"], label=name, **style)
-    ends = [1e-3, max(max(curve["claimed"]) for curve in curves.values())]
-    calibration.plot(ends, ends, color="black", lw=0.8)
     calibration.set(xscale="log", yscale="log", xlim=ends, xlabel="E-value",
                     ylabel="errors per query up to this E-value",
-                    title="calibration; the diagonal is ideal")  # fmt: skip
+                    title="errors; the black line is ideal")  # fmt: skip
     sensitivity.set(
         yscale="log",
         xlabel="share of the pairs of a superfamily",
         ylabel="errors per query",
-        title="sensitivity; right and below is better",
+        title="relatives found; right is better",
     )
-    for axes in (calibration, sensitivity):
-        axes.grid(which="major", lw=0.3)
-    figure.legend(loc="outside right upper", frameon=False, fontsize=8)
+    figure.legend(*sensitivity.get_legend_handles_labels(), loc="outside right center")
     return figure
 
 
