@@ -58,7 +58,7 @@ for name, figures in sets.items():
 # takes some 40 times as long, and was not run.
 # DIAMOND and MMseqs2 can also align all pairs, by ``--swipe --masking 0`` and ``--prefilter-mode
 # 2``. Then they miss only what they score lower. The bars are 95 % intervals from a bootstrap over
-# queries. Bins with fewer than ten hits are left out.
+# queries. Bins with fewer than ten hits are left out. MMseqs2 18 prints its commit, 8cc5ce.
 
 PROGRAMS = ("blastp", "diamond", "mmseqs", "phmmer")
 MODES = {"default": "o--", "most sensitive": "s-", "all pairs": "^:"}
@@ -157,8 +157,8 @@ draw(
 #   these otherwise, they did not look at.
 # - Of the weak hits, each default misses more than a fifth. Here scores matter, too: each program
 #   corrects them for composition in its own way, and phmmer's are those of a profile.
-# - Among the proteomes, DIAMOND and MMseqs2 by default find fewer of the clear hits with targets of
-#   less than 100 residues than of those with longer ones.
+# - Among the proteomes, DIAMOND's default finds one in five of the clear hits, but one in twenty of
+#   those with targets of unusual composition, from 0.2 bits on.
 
 
 def share(name, program, mode, *kind, bins=slice(None)):
@@ -185,12 +185,12 @@ for name in sets:
     for program in "diamond", "mmseqs":
         assert share(name, program, "all pairs", *clear) > 95
 
-for program in "diamond", "mmseqs":
-    short, others = (
-        share("proteomes", program, "default", *clear, bins=x) for x in (slice(1), slice(1, None))
-    )
-    assert short < others
-
+usual, unusual = (
+    share("proteomes", "diamond", "default", "bias", "significant", bins=x)
+    for x in (slice(3), slice(3, None))
+)
+assert unusual < 10
+assert 15 < usual < 25
 masked, unmasked = map(clear_hits, ("diamond --swipe", "diamond --swipe --masking 0"))
 assert clear_hits("diamond --ultra-sensitive") <= masked < 0.95 * unmasked
 deciles = sets["proteomes"]["deciles of the bias"]
