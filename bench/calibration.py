@@ -40,7 +40,12 @@ from swdual.version import __version__
 
 PROTEINS = Path(__file__).resolve().parents[1] / ".." / "shared" / "proteins"
 
-METHODS = ("swdual --comp-based-stats 0", "swdual --comp-based-stats 2", "blastp")
+METHODS = (
+    "swdual --comp-based-stats 0",
+    "swdual --comp-based-stats 2",
+    "swdual --task sensitive",
+    "blastp",
+)
 
 SETS = ("random", "ordinary", "biased")
 

@@ -1,6 +1,6 @@
 """How many related domains does a search find, and are its E-values true?
 
-    python bench/sensitivity.py --threads 2 --keep
+    python bench/sensitivity.py --evalue 1000 --name scop40 --keep
     python bench/sensitivity.py --method swdual --method "swdual --stats fit --matrix BLOSUM50"
 
 Domains of known structure (SCOPe, at most 40 % identical) are searched against all of them. Domains
@@ -64,21 +64,15 @@ from swdual.version import __version__
 PROTEINS = Path(__file__).resolve().parents[1] / ".." / "shared" / "proteins"
 
 METHODS = (
-    "swdual --comp-based-stats 0",
-    "swdual --stats fit",
-    "swdual --matrix PFASUM43",
-    "swdual --comp-based-stats 1",
-    "swdual --comp-based-stats 2",
-    "blastp",
-    "blastp -comp_based_stats 0",
-    "blastp -use_sw_tback",
-    "psiblast -num_iterations 3",
-    "ssearch36 -s BL50",
+    "swdual --task sensitive",
+    "swdual",
     "ssearch36 -s VT160",
-    "diamond --ultra-sensitive",
+    "ssearch36 -s BL50",
+    "blastp",
     "diamond --swipe",
-    "mmseqs -s 7.5",
+    "diamond --ultra-sensitive",
     "phmmer",
+    "mmseqs -s 7.5",
 )
 
 ERRORS = np.array([0.001, 0.01, 0.1, 1, 10])
