@@ -12,7 +12,15 @@ from pathlib import Path
 import pytest
 
 sys.path.append(str(Path(__file__).parent / "peers"))
-from speed import START, cell_of, expect_seconds, figure_of, key_of, markdown
+from speed import (
+    START,
+    cell_of,
+    expect_seconds,
+    figure_of,
+    found_figure_of,
+    key_of,
+    markdown,
+)
 
 FOLDER = Path(__file__).parent
 DATA = FOLDER.parent / "data"
@@ -62,6 +70,16 @@ def test_a_table_for_each_cutoff_and_number_of_threads():
     assert "| `blastp` | - | 3 |\n" in text
     (axes,) = figure_of(figures).axes
     assert {line.get_label() for line in axes.lines} == {"blastp", "mmseqs"}
+
+
+def test_a_picture_of_time_and_of_hits_that_are_found():
+    """Other scores of swdual find other hits, and are not in it."""
+    own = {"seconds": 4.0, "found": 90, "exact": 100}
+    methods = {"swdual": own, "swdual --task sensitive": own, "blastp": own, "swipe": {"over": 9}}
+    figures = {"cells": {key_of(1e-3, 1, "200"): methods}, "keys": [{"evalue": 1e-3, "threads": 1}]}
+    (axes,) = found_figure_of(figures).axes
+    assert [text.get_text() for text in axes.texts] == ["swdual", "blastp"]
+    assert [line.get_xydata().tolist() for line in axes.lines] == [[[4.0, 90.0]]] * 2
 
 
 @pytest.mark.bench

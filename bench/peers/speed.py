@@ -239,6 +239,12 @@ def cell_of(own: dict[str, Any]) -> str:
     return text
 
 
+def colour_of(method: str) -> str:
+    """Return the colour of a program."""
+    programs = [name for name in PROGRAMS if " " not in name]
+    return f"C{programs.index(find_program(method)[0]) % 8}"
+
+
 def figure_of(figures: dict[str, Any]) -> Any:
     """Return the figure: seconds by number of queries, for each number of threads."""
     import matplotlib.pyplot as plt
@@ -247,23 +253,25 @@ def figure_of(figures: dict[str, Any]) -> Any:
     evalue = min(x["evalue"] for x in figures["keys"])
     threads = sorted({x["threads"] for x in figures["keys"] if x["evalue"] == evalue})
     figure, axes = plt.subplots(
-        1, len(threads), figsize=(4.6 * len(threads) + 2, 4.4), sharey=True, squeeze=False
+        1, len(threads), figsize=(4 * len(threads) + 2.4, 4.4), sharey=True, squeeze=False
     )
     sets = [name for name in figures["sets"] if name != START]
     for ax, count in zip(axes[0], threads, strict=True):
         measured = [figures["cells"].get(key_of(evalue, count, name), {}) for name in sets]
-        for number, method in enumerate(dict.fromkeys(m for x in measured for m in x)):
+        for method in dict.fromkeys(method for x in measured for method in x):
             points = [
                 (int(name), x[method]["seconds"])
                 for name, x in zip(sets, measured, strict=True)
                 if "seconds" in x.get(method, {})
             ]
             if points:
+                is_default = " " not in method
                 ax.plot(
                     *zip(*points, strict=True),
-                    marker="osD^v<>Px"[number % 9],
+                    marker="o" if is_default else "s",
+                    ls="-" if is_default else "--",
+                    color=colour_of(method),
                     lw=2.4 if method.startswith("swdual") else 1.3,
-                    ls="-" if method in ("swdual", "blastp") or number % 2 else "--",
                     label=method,
                 )
         ax.set(
@@ -272,6 +280,34 @@ def figure_of(figures: dict[str, Any]) -> Any:
         )  # fmt: skip
     axes[0, 0].set_ylabel("seconds")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside right center")
+    return figure
+
+
+def found_figure_of(figures: dict[str, Any], name: str = "200") -> Any:
+    """Return the figure: seconds of each method on one core, and the hits that it finds."""
+    import matplotlib.pyplot as plt
+
+    plt.style.use("swdual.charts")
+    evalue = min(x["evalue"] for x in figures["keys"])
+    figure, ax = plt.subplots(figsize=(6.8, 3.8))
+    for method, own in figures["cells"].get(key_of(evalue, 1, name), {}).items():
+        if not own.get("exact") or method.startswith("swdual "):
+            continue
+        share = 100 * own["found"] / own["exact"]
+        is_ours = method == "swdual"
+        ax.plot(own["seconds"], share, "o", color=colour_of(method), ms=11 if is_ours else 7)
+        ax.annotate(
+            method, (own["seconds"], share), xytext=(9, -4), textcoords="offset points",
+            weight="bold" if is_ours else "normal",
+        )  # fmt: skip
+    ax.set(
+        xscale="log",
+        ylim=(0, 106),
+        xlabel=f"seconds for {name} queries, one core",
+        ylabel="hits of an exact search found, %",
+        title=f"all hits with E-values up to {evalue:g}: left and above is better",
+    )
+    ax.set_xlim(ax.get_xlim()[0], 3 * ax.get_xlim()[1])
     return figure
 
 
@@ -344,6 +380,7 @@ def main(
         folder = RESULTS / __version__
         (folder / f"{name}.md").write_text(markdown(figures))
         draw_svg(folder / f"{name}.svg", lambda: figure_of(figures))
+        draw_svg(folder / f"{name}_found.svg", lambda: found_figure_of(figures))
 
 
 if __name__ == "__main__":
