@@ -52,7 +52,6 @@ class Execution(NamedTuple):
     command: list[str]
     seconds: float
     cpu_seconds: float
-    peak_mib: float
 
 
 Result = TypeVar("Result", Table, Execution)
@@ -266,7 +265,8 @@ def execute(
     shutil.rmtree(folder / "mtmp", ignore_errors=True)  # else mmseqs takes what it has there
     columns = program.pairs if not twelve or program.twelve is None else program.twelve
     command = program.command(str(threads), f"{evalue:g}", str(targets), [*columns, *options])
-    return Execution(command, *run(command, folder, limit))
+    done = run(command, folder, limit)
+    return Execution(command, done.seconds, done.cpu_seconds)
 
 
 def read_output(
