@@ -290,15 +290,18 @@ def found_figure_of(figures: dict[str, Any], name: str = "200") -> Any:
     plt.style.use("swdual.charts")
     evalue = min(x["evalue"] for x in figures["keys"])
     figure, ax = plt.subplots(figsize=(6.8, 3.8))
-    for method, own in figures["cells"].get(key_of(evalue, 1, name), {}).items():
-        if not own.get("exact") or method.startswith("swdual "):
-            continue
-        share = 100 * own["found"] / own["exact"]
+    points = {
+        method: (own["seconds"], 100 * own["found"] / own["exact"])
+        for method, own in figures["cells"].get(key_of(evalue, 1, name), {}).items()
+        if own.get("exact") and not method.startswith("swdual ")
+    }
+    for method, (seconds, share) in points.items():
         is_ours = method == "swdual"
-        ax.plot(own["seconds"], share, "o", color=colour_of(method), ms=11 if is_ours else 7)
+        ax.plot(seconds, share, "o", color=colour_of(method), ms=11 if is_ours else 7)
+        is_beside = any(1 < x / seconds < 1.5 and abs(y - share) < 4 for x, y in points.values())
         ax.annotate(
-            method, (own["seconds"], share), xytext=(9, -4), textcoords="offset points",
-            weight="bold" if is_ours else "normal",
+            method, (seconds, share), xytext=(-4, -18) if is_beside else (9, -4),
+            textcoords="offset points", weight="bold" if is_ours else "normal",
         )  # fmt: skip
     ax.set(
         xscale="log",
