@@ -25,6 +25,7 @@ FOLDER = Path(__file__).parent
 GOLDEN = FOLDER.parent / "tests" / "golden"
 DATA = FOLDER.parent / "data"
 TRACES = FOLDER.parent / ".." / "shared" / "traces"
+PROTEINS = FOLDER.parent / ".." / "shared" / "proteins"
 
 
 def _lacks_chromium() -> bool:
@@ -132,6 +133,22 @@ def test_script_prints_its_table(arguments: list[str]) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "swdual" in done.stdout
+
+
+@pytest.mark.skipif(not PROTEINS.exists(), reason="the shared proteins are not here")
+def test_errors_by_shape() -> None:
+    """A larger shape makes E-values smaller, and so more errors up to one."""
+    command = ["shapes.py", "--scheme", "PFASUM31:12/2", "--shape", "1", "--shape", "4"]
+    done = subprocess.run(
+        [sys.executable, FOLDER / command[0], *command[1:], "--queries", "20"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    few, many = (line.split("|") for line in done.stdout.splitlines() if "PFASUM31" in line)
+    assert (few[2].strip(), many[2].strip()) == ("1", "4")
+    assert float(few[-2].split()[0]) < float(many[-2].split()[0])
 
 
 def test_schedule_comes_out_again(tmp_path: Path) -> None:

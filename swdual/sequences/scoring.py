@@ -82,7 +82,8 @@ TASKS = {
 }
 """BLAST's tasks; those that differ in speed only score alike.
 
-And two more: "sensitive" finds distant relatives best, and "peptide" finds whole peptides.
+And two more: "sensitive" finds distant relatives of single domains best, and "peptide" finds whole
+peptides.
 """
 
 NO_TASKS = {

@@ -6,10 +6,6 @@ their distribution is normal (Arratia and Waterman 1994, Ann. Appl. Probab. 4, 2
 that find distant relatives best lie between. So does the distribution of ``-ln G`` for a G with the
 gamma distribution: with shape 1 it is Gumbel's, and with a growing shape it becomes normal. Its
 upper tail falls like ``exp(-shape * y)``.
-
-    shape 1, Gumbel      |  ****                     shape 1.8      |   ****
-                         | *    ***                                 |  *    **
-                         |*        *********                        |**       *****
 """
 
 from __future__ import annotations
