@@ -16,6 +16,10 @@ from swdual.statistics.sum_statistics import SUM_CANDIDATE_FACTOR
 CANDIDATE_FACTOR = 10.0
 """A target is a candidate if its plain E-value is at most this many times the limit."""
 
+CANDIDATE_EVALUE = 1.0
+"""A target up to this plain E-value is a candidate, however small the limit is: adjusted scores of
+some have E-values a thousand times smaller."""
+
 MAX_CANDIDATES, CANDIDATES_PER_HIT = 10_000, 20
 """Maximum number of candidates of a query: the first number, or the second for each hit that is
 wanted, whichever is larger."""
@@ -284,13 +288,12 @@ class SearchParameters:
         Adjusted scores may be higher than plain ones, and several alignments have smaller E-values
         together. So the limit is wider there.
         """
-        if self.sum_stats:
-            return SUM_CANDIDATE_FACTOR * self.evalue
-        if not self.adjusts:
+        if not (self.adjusts or self.sum_stats):
             return self.evalue
-        if self.adjust == "all":
+        if self.adjust == "all" and not self.sum_stats:
             return math.inf
-        return CANDIDATE_FACTOR * self.evalue
+        factor = SUM_CANDIDATE_FACTOR if self.sum_stats else CANDIDATE_FACTOR
+        return max(factor * self.evalue, CANDIDATE_EVALUE)
 
     @property
     def has_cutoffs(self) -> bool:

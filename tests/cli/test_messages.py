@@ -114,4 +114,5 @@ def test_the_last_line_counts_what_was_adjusted(run):
         r"swdual: \d hits of 2 queries in 3 proteins, 6 candidates of 2 queries adjusted, .+ s\n"
     )
     assert re.fullmatch(pattern, adjusted.err)
-    assert "0 candidates of 0 queries adjusted" in run(*words, "2", "-e", "1e-20").err
+    none = run(*words, "2", "--dbsize", str(10**18), "-e", "1e-3")
+    assert "0 candidates of 0 queries adjusted" in none.err

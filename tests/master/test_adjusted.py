@@ -163,12 +163,34 @@ def test_candidates_are_a_part_of_all(records, monkeypatch):
     asked = {"comp_based_stats": 3, "evalue": 20.0, "max_target_seqs": 3}
     everything = swdual.search(queries, targets, adjust="all", **asked)
     monkeypatch.setattr(search_parameters, "CANDIDATE_FACTOR", 1e-6)
+    monkeypatch.setattr(search_parameters, "CANDIDATE_EVALUE", 0.0)
     few = swdual.search(queries, targets, **asked)
     assert sum(map(len, few)) < sum(map(len, everything))
     for some, all_ in zip(few, everything, strict=True):
         scores = {hit.id: (hit.score, hit.evalue) for hit in all_}
         for hit in some:
             assert scores.get(hit.id, (hit.score, hit.evalue)) == (hit.score, hit.evalue)
+
+
+def test_a_small_limit_keeps_the_candidates_of_significant_hits():
+    """Targets up to a plain E-value of 1 are adjusted, also with a limit far below."""
+    file = Path(__file__).parents[1] / "golden" / "biased_proteins.fasta.gz"
+    asked = {"max_target_seqs": 0, "align": False}
+    plain, wide, narrow = (
+        {
+            (result.query.id, hit.id): hit.evalue
+            for result in swdual.search(file, file, evalue=limit, comp_based_stats=mode, **asked)
+            for hit in result
+        }
+        for limit, mode in ((10.0, 0), (10.0, 2), (0.01, 2))
+    )
+    expected = {
+        pair: evalue
+        for pair, evalue in wide.items()
+        if evalue <= 0.01 and plain.get(pair, math.inf) <= 1
+    }
+    assert narrow == expected
+    assert any(plain[pair] > 0.1 for pair in expected)
 
 
 UNLIMITED = {"comp_based_stats": 2, "adjust": "all", "evalue": 1e6, "max_target_seqs": 0}

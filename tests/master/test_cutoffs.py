@@ -60,8 +60,8 @@ def test_cutoffs_are_the_lowest_scores_that_reach_the_limit(asked, name, evalue)
     scheme = ScoringScheme(matrix, gap_open, gap_extend)
     statistics = TableStatistics(scheme, sum(LENGTHS), len(LENGTHS))
     lengths = np.array(LENGTHS)
-    factor = 10 if name == "protein" else 1
-    for kind, limit, scale in (("plain", factor * evalue, 1), ("adjusted", evalue, SCALE)):
+    first = max(10 * evalue, 1.0) if name == "protein" else evalue
+    for kind, limit, scale in (("plain", first, 1), ("adjusted", evalue, SCALE)):
         assert set(asked[kind]) <= set(QUERIES[name])
         for query_length, cutoffs in asked[kind].items():
             found = cutoffs.select(lengths)
