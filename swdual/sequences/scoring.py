@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from swdual.errors import InputError
+from swdual.registry import unknown
 from swdual.runtime.keywords import plain_number, require_types
 from swdual.sequences.matrices import SubstitutionMatrix
 
@@ -105,7 +106,7 @@ def find_task(name: str) -> BlastTask:
     if name in NO_TASKS:
         raise InputError(f"task {name!r} is not supported: {NO_TASKS[name]}")
     if name not in TASKS:
-        raise InputError(f"`task` is {name!r}, but it must be one of {', '.join(TASKS)}")
+        raise InputError(unknown("task", name, TASKS))
     return TASKS[name]
 
 

@@ -352,7 +352,7 @@ def test_searches_may_run_at_once(database, table):
         ({"gap_extend": -1}, "`gap_extend` is -1"),
         ({"gap_open": 2**28 + 1}, "`gap_open` is 268435457"),
         ({"evalue": "x"}, "`evalue` is 'x', but it must be a number"),
-        ({"task": "blasty"}, "`task` is 'blasty', but it must be one of blastp"),
+        ({"task": "blasty"}, "unknown task 'blasty'; did you mean blast"),
         ({"task": "megablast"}, "task 'megablast' is not supported: its gap extension"),
         ({"task": "blastn"}, "`task='blastn'` compares nucleotides, but test holds proteins"),
         ({"backend": "smid"}, "did you mean simd"),
