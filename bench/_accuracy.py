@@ -37,12 +37,12 @@ class Truth(NamedTuple):
             found[group[queries] == group[targets]] = level
         return found
 
-    def members(self, queries: Integers) -> Integers:
-        """Return (queries, 3) other domains in the family, superfamily and fold of each query.
+    def members(self, queries: Integers, targets: Integers) -> Integers:
+        """Return (queries, 3) other targets in the family, superfamily and fold of each query.
 
-        A domain counts once: in the smallest group that it shares with the query.
+        A target counts once: in the smallest group that it shares with the query.
         """
-        known = self.groups[:, 0] >= 0
+        known = targets[self.groups[targets, 0] >= 0]
         sizes = np.stack(
             [
                 np.bincount(column[known], minlength=column.max() + 1)[column[queries]]
@@ -50,7 +50,8 @@ class Truth(NamedTuple):
             ],
             axis=1,
         )
-        return np.diff(sizes, axis=1, prepend=1)
+        itself = np.isin(queries, targets).astype(np.int64)
+        return np.diff(np.column_stack([itself, sizes]), axis=1)
 
 
 def read_truth(classes: Sequence[str | None]) -> Truth:
@@ -80,7 +81,11 @@ class Found(NamedTuple):
 
 
 def judge(
-    truth: Truth, queries: Integers, pairs: tuple[Integers, Integers], evalues: Floats
+    truth: Truth,
+    queries: Integers,
+    pairs: tuple[Integers, Integers],
+    evalues: Floats,
+    targets: Integers | None = None,
 ) -> Found:
     """Return what was found, without pairs that the truth does not know and without self hits.
 
@@ -94,8 +99,11 @@ def judge(
         Query and target of each reported pair, (pairs,) domains each.
     evalues
         (pairs,) E-values.
+    targets
+        The domains that were searched; all by default.
     """
     queries = queries[truth.groups[queries, 0] >= 0]
+    targets = np.arange(len(truth.groups)) if targets is None else targets
     query, target = pairs
     kept = (query != target) & (truth.groups[target, 0] >= 0) & np.isin(query, queries)
     order = np.argsort(evalues[kept])
@@ -104,7 +112,7 @@ def judge(
         np.searchsorted(queries, query),
         truth.relations(query, target),
         evalues[kept][order],
-        truth.members(queries),
+        truth.members(queries, targets),
     )
 
 

@@ -9,6 +9,13 @@ options: swdual, swdual iterate, blastp, psiblast, ssearch36, diamond, mmseqs, p
 Those that are not on PATH, or that fail, are skipped. `--background` adds sequences of unknown
 structure to the targets: what is found of them does not count, but profiles are made of it.
 
+`--proteins` names other queries, whose headers have a class of one domain:
+
+    python bench/sensitivity.py --domains mmseqs_scop20.fasta.gz \\
+        --proteins mmseqs_scop_query.fasta.gz
+
+They may have domains of other classes, too. So some of their false pairs are related.
+
 The measures, each with a 95 % interval from a bootstrap over queries:
 
 - the share of its family, superfamily and fold that a query finds before its first false pair
@@ -286,6 +293,9 @@ def _curve(found: Found, limit: float) -> dict[str, list[float]]:
 @click.option("--domains", "fasta", type=click.Path(path_type=Path, exists=True),
               help="FASTA file, gzip'ed; headers begin with name and class.fold.superfamily.family."
               "  [default: SCOP40 of the shared data]")  # fmt: skip
+@click.option("--proteins", type=click.Path(path_type=Path, exists=True),
+              help="FASTA file, gzip'ed, of queries with such headers.  [default: domains]"
+              )  # fmt: skip
 @click.option(
     "--background",
     "others",
@@ -309,6 +319,7 @@ def main(
     evalue: float,
     threads: int,
     fasta: Path | None,
+    proteins: Path | None,
     others: tuple[Path, ...],
     lookup: Path | None,
     tables: Path | None,
@@ -321,10 +332,16 @@ def main(
         if not fasta.exists():
             raise click.ClickException(f"{fasta} is missing; name a file by --domains")
     domains = read_domains(fasta, lookup)
-    random = np.random.default_rng(seed)
-    chosen = np.sort(random.choice(len(domains), min(queries, len(domains)), replace=False))
     known = len(domains)
+    drawn_from = np.arange(known)
     domains += read_background(others)
+    targets = np.arange(len(domains))
+    if proteins is not None:
+        domains += read_domains(proteins, None)
+        drawn_from = np.arange(len(targets), len(domains))
+    random = np.random.default_rng(seed)
+    count = min(queries, len(drawn_from))
+    chosen = np.sort(random.choice(drawn_from, count, replace=False))
     truths = {"SCOPe": read_truth([x.scope for x in domains])}
     if lookup is not None:
         truths["curated"] = read_truth([x.curated for x in domains])
@@ -333,7 +350,6 @@ def main(
              "domains": digest.hexdigest()}  # fmt: skip
 
     sequences = [(x.name, x.sequence) for x in domains]
-    everything = np.arange(len(domains))
     found: dict[str, Any] = {}
     values: dict[str, dict[str, Any]] = {}
     curves = {}
@@ -344,13 +360,16 @@ def main(
                 kept_or_new,
                 tables,
                 {"method": method, **about},
-                partial(search, method, sequences, chosen, everything, evalue, threads),
+                partial(search, method, sequences, chosen, targets, evalue, threads),
             ),
         )
         if result is None:
             continue
         pairs = result.queries, result.targets
-        judged = {key: judge(truth, chosen, pairs, result.evalues) for key, truth in truths.items()}
+        judged = {
+            key: judge(truth, chosen, pairs, result.evalues, targets)
+            for key, truth in truths.items()
+        }
         values[method] = {key: measure(x, samples, seed) for key, x in judged.items()}
         curves[method] = _curve(judged["SCOPe"], evalue)
         costs = {"seconds": float(result.seconds), "cpu_seconds": float(result.cpu_seconds)}
@@ -371,7 +390,7 @@ def main(
                 "measures": _rounded(measures),
                 "differences": _rounded(differences) if method != base else {},
             }
-    figures = {**about, "domains": known, "other sequences": len(domains) - known,
+    figures = {**about, "domains": known, "other sequences": len(targets) - known,
                "threads": threads, "resamples": samples,
                "truths": list(truths), "against": base, "methods": found}  # fmt: skip
     _print(found)

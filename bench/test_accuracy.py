@@ -143,6 +143,18 @@ def test_measures_equal_their_definitions(seed: int) -> None:
         )
 
 
+def test_members_are_counted_among_the_targets() -> None:
+    """A query that is no target is not counted, nor left out; other queries are no members."""
+    truth = accuracy.read_truth(["a.1.1.1", "a.1.1.1", "a.1.1.2", "a.1.2.1", "b.1.1.1", None])
+    queries = np.array([0, 1])
+    everything = truth.members(queries, np.arange(6))
+    np.testing.assert_array_equal(everything, [[1, 1, 1], [1, 1, 1]])
+    apart = truth.members(queries, np.array([2, 3, 4, 5]))
+    np.testing.assert_array_equal(apart, [[0, 1, 1], [0, 1, 1]])
+    one_of_them = truth.members(queries, np.array([1, 2, 3]))
+    np.testing.assert_array_equal(one_of_them, [[1, 1, 1], [0, 1, 1]])
+
+
 def test_a_query_that_is_drawn_often_needs_more_pairs() -> None:
     """The first query's pairs come after those of the others, and are needed where it is alone."""
     random = np.random.default_rng(3)

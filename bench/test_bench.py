@@ -255,6 +255,23 @@ def test_sensitivity_of_synthetic_families(tmp_path: Path) -> None:
     assert "## SCOPe: errors per query at E-value" in (tmp_path / "sensitivity.md").read_text()
 
 
+def test_sensitivity_of_proteins_with_a_domain(tmp_path: Path) -> None:
+    """They are queries and no targets; the family of each is found before the first error."""
+    _write_domains(tmp_path / "domains.fasta.gz")
+    around = "".join(np.random.default_rng(2).choice([*"ARNDCQEGHILKMFPSTWYV"], 60))
+    with gzip.open(tmp_path / "domains.fasta.gz", "rt") as domains:
+        lines = domains.read().splitlines()
+    with gzip.open(tmp_path / "proteins.fasta.gz", "wt") as stream:
+        for header, letters in zip(lines[::6], lines[1::6], strict=True):
+            stream.write(f"{header.replace('>', '>p')}\n{around}{letters}{around[::-1]}\n")
+    proteins = "--proteins", str(tmp_path / "proteins.fasta.gz")
+    _sensitivity(tmp_path, *proteins, "--method", "swdual", "--evalue", "1")
+    figures = figures_in(tmp_path / "sensitivity.json.gz")
+    assert figures["domains"] == 48
+    shares = figures["methods"]["swdual"]["SCOPe"]["measures"]["share before the first error"]
+    assert shares["family"] == [1, 1, 1]
+
+
 @pytest.mark.parametrize(
     "method",
     ["blastp", "psiblast -num_iterations 2", "ssearch36", "diamond --swipe", "mmseqs", "phmmer"],
