@@ -298,7 +298,7 @@ def found_figure_of(figures: dict[str, Any], name: str = "200") -> Any:
     for method, (seconds, share) in points.items():
         is_ours = method == "swdual"
         ax.plot(seconds, share, "o", color=colour_of(method), ms=11 if is_ours else 7)
-        is_beside = any(1 < x / seconds < 1.5 and abs(y - share) < 4 for x, y in points.values())
+        is_beside = any(1 < x / seconds < 1.5 and abs(y - share) < 6 for x, y in points.values())
         ax.annotate(
             method, (seconds, share), xytext=(-4, -18) if is_beside else (9, -4),
             textcoords="offset points", weight="bold" if is_ours else "normal",
