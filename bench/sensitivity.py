@@ -108,7 +108,7 @@ def read_domains(fasta: Path, lookup: Path | None) -> list[Domain]:
         with gzip.open(lookup, "rt") as lines:
             curated = dict(line.split() for line in lines)
     with gzip.open(fasta, "rt") as stream:
-        records = [record.split("\n", 1) for record in stream.read().split(">")[1:]]
+        records = [x.split("\n", 1) for x in stream.read().removeprefix(">").split("\n>")]
     domains = []
     for header, letters in records:
         name, scope, *_ = header.split()
