@@ -317,7 +317,7 @@ OPTIONS: dict[str, Declaration] = {
         "Scoring",
         "scheme",
         "Set of default parameters: blastp, blastp-short (up to 30 residues), sensitive "
-        "(distant relatives of single domains), blastn or blastn-short (up to 50 bases). "
+        "(for distant relatives), blastn or blastn-short (up to 50 bases). "
         "'swdual search' and 'swdual plan' also take blastx, tblastn and tblastx, which "
         "translate queries, the database, or both; and 'swdual search' takes peptide: whole "
         "queries, without gaps, wherever they occur.  [default: by the types of queries "

@@ -165,8 +165,8 @@ class SearchOptions:
     ----------
     task
         BLAST's default scores: "blastp", "blastp-short" (PAM30, 9 and 1), "blastn" (2, -3, 5 and
-        2) or "blastn-short" (1, -3, 5 and 2); or "sensitive" (PFASUM31, 12 and 2), which finds
-        more distant relatives of single domains. What is given otherwise replaces them. "blastx"
+        2) or "blastn-short" (1, -3, 5 and 2); or "sensitive" (PFASUM43, 10 and 2), which finds
+        more distant relatives. What is given otherwise replaces them. "blastx"
         translates the queries, "tblastn" the database, "tblastx" both. By default the types of
         queries and database decide: "blastp", "blastn", "blastx" or "tblastn".
     matrix

@@ -70,7 +70,7 @@ TASKS = {
     "blastp": BlastTask("prot"),
     "blastp-fast": BlastTask("prot"),
     "blastp-short": BlastTask("prot", matrix="PAM30"),
-    "sensitive": BlastTask("prot", matrix="PFASUM31"),
+    "sensitive": BlastTask("prot", matrix="PFASUM43"),
     "blastx": BlastTask("prot", translates_queries=True),
     "blastx-fast": BlastTask("prot", translates_queries=True),
     "tblastn": BlastTask("prot", translates_targets=True),
@@ -83,8 +83,8 @@ TASKS = {
 }
 """BLAST's tasks; those that differ in speed only score alike.
 
-And two more: "sensitive" finds distant relatives of single domains best, and "peptide" finds whole
-peptides.
+And two more: "sensitive" ranks more distant relatives above unrelated proteins, and "peptide" finds
+whole peptides.
 """
 
 NO_TASKS = {

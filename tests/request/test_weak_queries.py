@@ -78,7 +78,7 @@ def test_tasks_are_sets_of_defaults(database):
     assert named == swdual.search(query, database, threads=1)
     sensitive = swdual.search(query, database, task="sensitive", threads=1)
     assert sensitive == swdual.search(
-        query, database, matrix="PFASUM31", gap_open=12, gap_extend=2, stats="fit", threads=1
+        query, database, matrix="PFASUM43", gap_open=10, gap_extend=2, stats="fit", threads=1
     )
     bases = {"b": "ACGTTGCAACGGTACGATCGAT" * 4}
     assert swdual.search("ACGTTGCAACG", bases, task="blastn-short", threads=1) == swdual.search(
