@@ -19,6 +19,7 @@ from speed import (
     figure_of,
     found_figure_of,
     key_of,
+    label_offset,
     markdown,
 )
 
@@ -118,3 +119,10 @@ def test_swdual_finds_all_of_its_hits(tmp_path):
     assert kept[key_of(10, 1, "20")]["swdual"]["exact"] > 0
     assert "(100.0 %)" in path.with_suffix(".md").read_text()
     assert "<svg" in path.with_suffix(".svg").read_text()
+
+
+def test_names_avoid_the_marks_beside_them() -> None:
+    """A name is above or below where a mark is near, and lower or higher where one is farther."""
+    points = [(10.0, 90.0), (12.0, 85.0), (18.0, 88.0), (40.0, 20.0)]
+    offsets = [label_offset(point, points) for point in points]
+    assert offsets == [(-4, 9), (9, -12), (9, -4), (9, -4)]

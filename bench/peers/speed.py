@@ -68,6 +68,9 @@ REPEATED = 10.0
 Record = tuple[str, str]
 """A name and residues."""
 
+Point = tuple[float, float]
+"""Seconds, and the hits found in %."""
+
 
 def read_records(path: Path, prefix: str) -> list[Record]:
     """Return the sequences of a FASTA file, gzip'ed or not, with names that no other has."""
@@ -283,6 +286,18 @@ def figure_of(figures: dict[str, Any]) -> Any:
     return figure
 
 
+def label_offset(point: Point, points: Iterable[Point]) -> tuple[int, int]:
+    """Return where the name of a method begins, in points from its mark: not across another's."""
+    seconds, share = point
+    beside = [(x / seconds, y) for x, y in points if 1 < x / seconds < 2 and abs(y - share) < 10]
+    if not beside:
+        return 9, -4
+    ratio, other = min(beside)
+    if ratio < 1.3:
+        return (-4, 9) if other < share else (-4, -18)
+    return (9, 4) if other < share else (9, -12)
+
+
 def found_figure_of(figures: dict[str, Any], name: str = "200") -> Any:
     """Return the figure: seconds of each method on one core, and the hits that it finds."""
     import matplotlib.pyplot as plt
@@ -298,9 +313,8 @@ def found_figure_of(figures: dict[str, Any], name: str = "200") -> Any:
     for method, (seconds, share) in points.items():
         is_ours = method == "swdual"
         ax.plot(seconds, share, "o", color=colour_of(method), ms=11 if is_ours else 7)
-        is_beside = any(1 < x / seconds < 1.5 and abs(y - share) < 6 for x, y in points.values())
         ax.annotate(
-            method, (seconds, share), xytext=(-4, -18) if is_beside else (9, -4),
+            method, (seconds, share), xytext=label_offset((seconds, share), points.values()),
             textcoords="offset points", weight="bold" if is_ours else "normal",
         )  # fmt: skip
     ax.set(
