@@ -15,16 +15,8 @@ from swdual.format import SYNONYMS
 from swdual.io.endings import ENDINGS
 
 OTHERS = {"--swipe", "--keep", "--local-directory", "--seq-id-mode", "--cov-mode", "--cluster-mode"}
-OTHERS |= {"--format-mode", "--unal"}
-"""Options of other programs that pages name without a command before them."""
-
-SCRIPTS = set().union(
-    *(
-        re.findall(r'click\.option\("(--[a-z]+)"', path.read_text())
-        for path in (ROOT / "bench" / "papers").glob("*.py")
-    )
-)
-"""Options of the scripts that repeat the papers, which the pages of the papers name."""
+OTHERS |= {"--format-mode", "--unal", "--claim", "--figure"}
+"""Options of other programs, and of `bench/papers`, that pages name without a command before."""
 
 
 def name_of(page):
@@ -47,6 +39,17 @@ def commands():
         }
         for name in group.list_commands(context)
     }
+
+
+def options_of_script(path):
+    """Return what a script below `bench/` may be given: options often lie beside it, too."""
+    texts = (each.read_text() for each in (ROOT / path).parent.glob("*.py"))
+    return {option for text in texts for option in re.findall(r"(?<=[\"/])--[a-z][\w-]*", text)}
+
+
+def options_in(arguments):
+    """Return the options behind a command, without what is quoted or a comment."""
+    return re.findall(r"(?<![\w/-])--[a-z][\w-]*", re.sub(r"\"[^\"]*\"|#.*", "", arguments))
 
 
 def test_the_readme_is_short_and_has_the_two_commands():
@@ -73,16 +76,18 @@ def test_every_link_leads_somewhere(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_every_option_exists(page):
-    """Those behind a command are its own; those that stand alone are some command's."""
+    """Those behind a command or script are its own; those alone are of any that the page names."""
     known = commands()
     text = page.read_text().replace("\\\n", " ")
     for name, arguments in re.findall(r"swdual (\w+)([^\n`|]*)", text):
-        if name not in known:
-            continue
-        plain = re.sub(r"\"[^\"]*\"|#.*", "", arguments)
-        for option in re.findall(r"(?<![\w/-])(--[a-z][\w-]*)", plain):
+        for option in options_in(arguments) if name in known else ():
             assert option in known[name] | {"--help"}, f"swdual {name} {option}"
-    every = set().union(*known.values()) | OTHERS | SCRIPTS
+    every = set().union(*known.values()) | OTHERS
+    for path, arguments in re.findall(r"\bpython (bench/[a-z\d_/]+\.py)([^\n`|]*)", text):
+        own = options_of_script(path)
+        for option in options_in(arguments):
+            assert option in own | {"--help"}, f"{path} {option}"
+        every |= own
     if page.name.startswith("from_"):  # the first column has the options of another program
         text = re.sub(r"(?m)^\|[^|]*\|", "", text)
     for option in re.findall(r"`(--[a-z][\w-]*)", text):
