@@ -19,6 +19,9 @@ from numpy.typing import NDArray
 from swdual.scheduling import read_swf, simulate
 from swdual.statistics.karlin_altschul import ROBINSON
 
+sys.path.append(str(Path(__file__).resolve().parent))
+from sensitivity import markdown
+
 pytestmark = [pytest.mark.bench, pytest.mark.nightly("bench", "swdual")]
 
 FOLDER = Path(__file__).parent
@@ -239,7 +242,10 @@ def _sensitivity(folder: Path, *more: str) -> str:
 
 
 def test_sensitivity_of_synthetic_families(tmp_path: Path) -> None:
-    """All members of a family are found before the first error; kept tables judge the same."""
+    """All members of a family are found before the first error; kept tables judge the same.
+
+    Errors that profiles include are those of searches in rounds.
+    """
     methods = "--method", "swdual", "--method", "swdual --stats fit"
     first = _sensitivity(tmp_path, "--tables", str(tmp_path / "tables"), *methods)
     tables = list((tmp_path / "tables").iterdir())
@@ -248,11 +254,19 @@ def test_sensitivity_of_synthetic_families(tmp_path: Path) -> None:
     assert _sensitivity(tmp_path, "--tables", str(tmp_path / "tables"), *methods) == first
     assert [table.stat().st_mtime_ns for table in tables] == times
     assert (tmp_path / "sensitivity.svg").exists()
-    figures = figures_in(tmp_path / "sensitivity.json.gz")["methods"]
-    for method in figures.values():
+    figures = figures_in(tmp_path / "sensitivity.json.gz")
+    found = figures["methods"]
+    for method in found.values():
         assert method["SCOPe"]["measures"]["share before the first error"]["family"] == [1, 1, 1]
-    assert figures["swdual"]["SCOPe"]["differences"] == {}
-    assert "## SCOPe: errors per query at E-value" in (tmp_path / "sensitivity.md").read_text()
+    assert found["swdual"]["SCOPe"]["differences"] == {}
+    report = (tmp_path / "sensitivity.md").read_text()
+    assert "## SCOPe: errors per query at E-value" in report
+    found["swdual"]["SCOPe"]["included"] = {"1": 0.25}
+    assert markdown(figures) == report
+    found["swdual"]["SCOPe"]["included"] = {"1": 0.25, "2": 0.5}
+    assert "by round\n\n| method | 1 | 2 |\n| --- | ---: | ---: |\n| swdual | 0.25 | 0.5 |\n\n" in (
+        markdown(figures)
+    )
 
 
 def test_sensitivity_of_proteins_with_a_domain(tmp_path: Path) -> None:
