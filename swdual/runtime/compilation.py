@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 logger = logging.getLogger("swdual")
 
-COMPILING = "compiling kernels, once on this machine"
+COMPILING = "compiling kernels for their first use on this machine"
 
 
 class ProgressBar(Protocol):
