@@ -2,6 +2,7 @@
 
     python bench/calibration.py --keep
     python bench/calibration.py --method "swdual --stats fit" --method "ssearch36 -s BL50"
+    python bench/calibration.py --shortest 700 --longest 2000 --queries 400 --name calibration_long
 
 No query is related to a target, so each pair that a search reports is an error. Up to an E-value of
 x there should be x errors per query. The targets are real proteins, shuffled. There are three sets
@@ -48,9 +49,6 @@ METHODS = (
 )
 
 SETS = ("random", "ordinary", "biased")
-
-MIN_LENGTH = 100
-"""Residues of the shortest query: short proteins differ from the background by chance."""
 
 CLAIMS = np.array([0.0105, 0.105, 1.05, 10.5])
 """E-values up to which errors are counted: between two values that BLAST prints."""
@@ -99,7 +97,9 @@ def relative_entropy(protein: Letters) -> float:
     return float(shares @ np.log2(shares / BACKGROUND[seen]))
 
 
-def draw(proteins: list[Letters], queries: int, targets: int, longest: int, seed: int) -> Sample:
+def draw(
+    proteins: list[Letters], queries: int, targets: int, lengths: tuple[int, int], seed: int
+) -> Sample:
     """Return random queries of each set, and targets.
 
     Parameters
@@ -110,23 +110,24 @@ def draw(proteins: list[Letters], queries: int, targets: int, longest: int, seed
         How many of each set. Several may come from the same protein.
     targets
         How many; each from another protein.
-    longest
-        Residues of the longest query.
+    lengths
+        Residues of the shortest and of the longest query.
     seed
         Equal seeds give equal sequences.
     """
     random = np.random.default_rng(seed)
-    short = [x for x in proteins if MIN_LENGTH <= len(x) <= longest]
-    if not short or targets > len(proteins):
+    least, most = lengths
+    able = [x for x in proteins if least <= len(x) <= most]
+    if not able or targets > len(proteins):
         raise click.ClickException("there are too few proteins")
-    entropies = np.array([relative_entropy(x) for x in short])
+    entropies = np.array([relative_entropy(x) for x in able])
     order = np.argsort(entropies)
     ordinary = random.choice(order[: (len(order) + 1) // 2], queries)
     biased = random.choice(order[-((len(order) + 9) // 10) :], queries)
     chosen: dict[str, list[Letters]] = {
-        "random": [random.choice(LETTERS, len(short[k]), p=BACKGROUND) for k in ordinary],
-        "ordinary": [random.permutation(short[k]) for k in ordinary],
-        "biased": [random.permutation(short[k]) for k in biased],
+        "random": [random.choice(LETTERS, len(able[k]), p=BACKGROUND) for k in ordinary],
+        "ordinary": [random.permutation(able[k]) for k in ordinary],
+        "biased": [random.permutation(able[k]) for k in biased],
     }
     numbers = random.choice(len(proteins), targets, replace=False)
     chosen["targets"] = [random.permutation(proteins[k]) for k in numbers]
@@ -190,8 +191,9 @@ def markdown(figures: dict[str, Any]) -> str:
         for method, x in figures["methods"].items()
     ]
     return (
-        f"# Calibration: {figures['queries']:,} unrelated queries of each set,"
-        f" {figures['targets']:,} targets\n\n"
+        f"# Calibration: {figures['queries']:,} unrelated queries of each set, of"
+        f" {figures['shortest']:,} to {figures['longest']:,} residues; {figures['targets']:,}"
+        " targets\n\n"
         "Errors observed over errors claimed, with a 95 % interval from a bootstrap over queries. "
         f"Claimed are {claimed} errors.\n\nRelative entropy of the composition, median in bits per "
         f"residue: {', '.join(f'{name} {x:.3f}' for name, x in bits.items())}.\n\n"
@@ -229,30 +231,35 @@ def figure_of(figures: dict[str, Any]) -> Any:
 @click.option("--method", "methods", multiple=True, help="Program with options; repeatable.")
 @click.option("--queries", default=2000, help="Of each set.")
 @click.option("--targets", default=500)
-@click.option("--longest", default=400, help="Residues of the longest query.")
+@click.option("--shortest", default=100, show_default=True,
+              help="Residues of the shortest query: short ones are biased by chance.")  # fmt: skip
+@click.option("--longest", default=400, show_default=True, help="Residues of the longest query.")
 @click.option("--seed", default=1, help="Of the sequences, and of the bootstrap.")
 @click.option("--resamples", "samples", default=1000, help="Of the bootstrap.")
 @click.option("--threads", default=2)
 @click.option("--proteins", "fasta", type=click.Path(path_type=Path, exists=True),
               help="FASTA file, gzip'ed.  [default: 14 proteomes of the shared data]")  # fmt: skip
+@click.option("--name", default="calibration", help="Name of the results.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder to write the results to.")
 @click.option("--keep", is_flag=True, help="Write them to bench/results.")
 def main(
     methods: tuple[str, ...],
     queries: int,
     targets: int,
+    shortest: int,
     longest: int,
     seed: int,
     samples: int,
     threads: int,
     fasta: Path | None,
+    name: str,
     out: Path | None,
     keep: bool,
 ) -> None:
     fasta = fasta or PROTEINS / "refprot14.fasta.gz"
     if not fasta.exists():
         raise click.ClickException(f"{fasta} is missing; name a file by --proteins")
-    sample = draw(read_proteins(fasta), queries, targets, longest, seed)
+    sample = draw(read_proteins(fasta), queries, targets, (shortest, longest), seed)
     everyone = np.concatenate([*sample.sets.values()])
     found: dict[str, Any] = {}
     for method in methods or METHODS:
@@ -274,12 +281,12 @@ def main(
         }
     if not found:
         raise click.ClickException("no method ran")
-    figures = {"queries": queries, "targets": targets, "longest": longest, "seed": seed,
-               "threads": threads, "resamples": samples, "bits": sample.bits,
+    figures = {"queries": queries, "targets": targets, "shortest": shortest, "longest": longest,
+               "seed": seed, "threads": threads, "resamples": samples, "bits": sample.bits,
                "claims": CLAIMS.tolist(), "curve": CURVE.tolist(), "methods": found}  # fmt: skip
     table(table_rows(figures, lambda ratio: f"{ratio[0]:.3g}"))
     if folder := RESULTS / __version__ if keep else out:
-        write_report(folder, "calibration", figures, markdown(figures), lambda: figure_of(figures))
+        write_report(folder, name, figures, markdown(figures), lambda: figure_of(figures))
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ def sampled() -> tuple[list[str], Sample]:
         for k in range(40)
     ]
     coded = [np.frombuffer(protein.encode(), np.uint8) for protein in proteins]
-    return proteins, draw(coded, queries=30, targets=25, longest=140, seed=1)
+    return proteins, draw(coded, queries=30, targets=25, lengths=(100, 140), seed=1)
 
 
 def bits(protein: str) -> float:

@@ -317,11 +317,11 @@ OPTIONS: dict[str, Declaration] = {
         "Scoring",
         "scheme",
         "Set of default parameters: blastp, blastp-short (up to 30 residues), sensitive "
-        "(for distant relatives), blastn or blastn-short (up to 50 bases). "
-        "'swdual search' and 'swdual plan' also take blastx, tblastn and tblastx, which "
-        "translate queries, the database, or both; and 'swdual search' takes peptide: whole "
-        "queries, without gaps, wherever they occur.  [default: by the types of queries "
-        "and database]",
+        "(for distant relatives of domains; E-values of long proteins are too small), blastn or "
+        "blastn-short (up to 50 bases). 'swdual search' and 'swdual plan' also take blastx, "
+        "tblastn and tblastx, which translate queries, the database, or both; and 'swdual search' "
+        "takes peptide: whole queries, without gaps, wherever they occur.  [default: by the types "
+        "of queries and database]",
         blast="-task",
         metavar="NAME",
         completes="tasks",

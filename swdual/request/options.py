@@ -166,9 +166,10 @@ class SearchOptions:
     task
         BLAST's default scores: "blastp", "blastp-short" (PAM30, 9 and 1), "blastn" (2, -3, 5 and
         2) or "blastn-short" (1, -3, 5 and 2); or "sensitive" (PFASUM43, 10 and 2), which finds
-        more distant relatives. What is given otherwise replaces them. "blastx"
-        translates the queries, "tblastn" the database, "tblastx" both. By default the types of
-        queries and database decide: "blastp", "blastn", "blastx" or "tblastn".
+        more distant relatives of domains, but has too small E-values for long proteins. What is
+        given otherwise replaces them. "blastx" translates the queries, "tblastn" the database,
+        "tblastx" both. By default the types of queries and database decide: "blastp", "blastn",
+        "blastx" or "tblastn".
     matrix
         "BLOSUM62" or another built-in one (`swdual.sequences.matrices.names`), a matrix file, a
         `SubstitutionMatrix`, or a matrix of Biopython; nucleotides are scored by `reward` and
