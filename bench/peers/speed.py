@@ -4,12 +4,13 @@
     PATH=~/peers/bin:$PATH python bench/peers/speed.py --threads 1 --threads 2 --keep
     PATH=~/peers/bin:$PATH python bench/peers/speed.py --evalue 10 --set 20 --method blastp --keep
 
-1, 20, 200 and 2,000 proteins are searched for in 14 proteomes. The times are those of whole
-commands, from files to a table of all hits, which take turns on an idle machine. Databases are made
-beforehand. A method is a program with options, as in `sensitivity.py`; those that are not on PATH
-are skipped. Each reports the hits up to the E-value that it computes itself. `swdual audit` tells
-which of the hits of an exact search, scored as blastp does by default, are among them. Hits do not
-depend on threads, so that this is done for the first number of threads.
+1, 20, 200 and 2,000 proteins are searched for in 14 proteomes; also 200 of 25 to 80 residues, and
+200 of yeast, which is one of the 14. The times are those of whole commands, from files to a table
+of all hits, which take turns on an idle machine. Databases are made beforehand. A method is a
+program with options, as in `sensitivity.py`; those that are not on PATH are skipped. Each reports
+the hits up to the E-value that it computes itself. `swdual audit` tells which of the hits of an
+exact search, scored as blastp does by default, are among them. Hits do not depend on threads, so
+that this is done for the first number of threads.
 
 A method that took more than 10 s runs once, others three times. A method that would take longer
 than the limit, by what it took for fewer queries, does not run. `start-up` is a query of 30
@@ -80,6 +81,11 @@ def read_records(path: Path, prefix: str) -> list[Record]:
     return [(f"{prefix}{k}", "".join(part.split())) for k, part in enumerate(parts)]
 
 
+def spread(records: list[Record], count: int) -> list[Record]:
+    """Return so many records, at equal distances."""
+    return [records[k * len(records) // count] for k in range(count)]
+
+
 def choose_queries(folder: Path) -> dict[str, list[Record]]:
     """Return the queries of each set, by its name."""
     classic = read_records(folder / "queries20.fasta.gz", "c")
@@ -90,8 +96,10 @@ def choose_queries(folder: Path) -> dict[str, list[Record]]:
         START: [("one", classic[0][1][:30])],
         "1": [next(each for each in classic if len(each[1]) == 464)],
         "20": classic,
-        "200": [small[k * len(small) // 200] for k in range(200)],
-        "2000": small + [more[k * len(more) // rest] for k in range(rest)],
+        "200": spread(small, 200),
+        "2000": small + spread(more, rest),
+        "200 short": spread([x for x in small + more if 25 <= len(x[1]) <= 80], 200),
+        "200 of yeast": spread(read_records(folder / "yeast.fasta.gz", "y"), 200),
     }
 
 
@@ -258,7 +266,7 @@ def figure_of(figures: dict[str, Any]) -> Any:
     figure, axes = plt.subplots(
         1, len(threads), figsize=(4 * len(threads) + 2.4, 4.4), sharey=True, squeeze=False
     )
-    sets = [name for name in figures["sets"] if name != START]
+    sets = [name for name in figures["sets"] if name.isdigit()]
     for ax, count in zip(axes[0], threads, strict=True):
         measured = [figures["cells"].get(key_of(evalue, count, name), {}) for name in sets]
         for method in dict.fromkeys(method for x in measured for method in x):
@@ -330,7 +338,8 @@ def found_figure_of(figures: dict[str, Any], name: str = "200") -> Any:
 
 @click.command(help=__doc__.split("\n\n", 1)[0])
 @click.option("--method", "methods", multiple=True, default=METHODS, help="Repeatable.")
-@click.option("--set", "names", multiple=True, help="1, 20, 200 or 2000; repeatable.")
+@click.option("--set", "names", multiple=True, 
+              help="1, 20, 200, 2000, '200 short' or '200 of yeast'; repeatable.")  # fmt: skip
 @click.option("--evalue", default=1e-3, show_default=True)
 @click.option("--threads", "counts", multiple=True, default=(1,), type=click.IntRange(min=1))
 @click.option("--limit", default=600.0, show_default=True, help="Seconds of a command.")
