@@ -94,7 +94,8 @@ def test_swdual_finds_all_of_its_hits(tmp_path):
     classic = b">of464\n%s\n>other\n%s\n" % (letters[:464].ljust(464, b"A"), letters)
     for name, text in {
         "queries20": classic,
-        "sprot_small": queries,
+        "sprot_small": b"%s>short\n%s\n" % (queries, letters[:40]),
+        "yeast": queries,
         "sprot_virus_archaea_mito": queries,
         "refprot14": (DATA / "proteins.fasta").read_bytes(),
     }.items():
