@@ -117,17 +117,17 @@ def draw(
     """
     random = np.random.default_rng(seed)
     least, most = lengths
-    able = [x for x in proteins if least <= len(x) <= most]
-    if not able or targets > len(proteins):
+    eligible = [x for x in proteins if least <= len(x) <= most]
+    if not eligible or targets > len(proteins):
         raise click.ClickException("there are too few proteins")
-    entropies = np.array([relative_entropy(x) for x in able])
+    entropies = np.array([relative_entropy(x) for x in eligible])
     order = np.argsort(entropies)
     ordinary = random.choice(order[: (len(order) + 1) // 2], queries)
     biased = random.choice(order[-((len(order) + 9) // 10) :], queries)
     chosen: dict[str, list[Letters]] = {
-        "random": [random.choice(LETTERS, len(able[k]), p=BACKGROUND) for k in ordinary],
-        "ordinary": [random.permutation(able[k]) for k in ordinary],
-        "biased": [random.permutation(able[k]) for k in biased],
+        "random": [random.choice(LETTERS, len(eligible[k]), p=BACKGROUND) for k in ordinary],
+        "ordinary": [random.permutation(eligible[k]) for k in ordinary],
+        "biased": [random.permutation(eligible[k]) for k in biased],
     }
     numbers = random.choice(len(proteins), targets, replace=False)
     chosen["targets"] = [random.permutation(proteins[k]) for k in numbers]

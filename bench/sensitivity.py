@@ -205,13 +205,13 @@ def markdown(figures: dict[str, Any]) -> str:
     text.append(markdown_table(rows))
     for truth in figures["truths"]:
         included = {name: x[truth]["included"] for name, x in methods.items()}
-        searched_again = {name: errors for name, errors in included.items() if len(errors) > 1}
-        if last := max(map(len, searched_again.values()), default=0):
+        in_rounds = {name: errors for name, errors in included.items() if len(errors) > 1}
+        if last := max(map(len, in_rounds.values()), default=0):
             text.append(f"\n## {truth}: errors that profiles include, per query, by round\n\n")
             rows = [["method", *(str(k + 1) for k in range(last))]]
             rows += [
                 [name, *(f"{errors.get(str(k + 1), 0):.3g}" for k in range(last))]
-                for name, errors in searched_again.items()
+                for name, errors in in_rounds.items()
             ]
             text.append(markdown_table(rows))
         for part in ("measures", "differences"):

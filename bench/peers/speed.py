@@ -81,8 +81,8 @@ def read_records(path: Path, prefix: str) -> list[Record]:
     return [(f"{prefix}{k}", "".join(part.split())) for k, part in enumerate(parts)]
 
 
-def spread(records: list[Record], count: int) -> list[Record]:
-    """Return so many records, at equal distances."""
+def evenly_spaced(records: list[Record], count: int) -> list[Record]:
+    """Return so many of the records, at equal intervals."""
     return [records[k * len(records) // count] for k in range(count)]
 
 
@@ -96,10 +96,10 @@ def choose_queries(folder: Path) -> dict[str, list[Record]]:
         START: [("one", classic[0][1][:30])],
         "1": [next(each for each in classic if len(each[1]) == 464)],
         "20": classic,
-        "200": spread(small, 200),
-        "2000": small + spread(more, rest),
-        "200 short": spread([x for x in small + more if 25 <= len(x[1]) <= 80], 200),
-        "200 of yeast": spread(read_records(folder / "yeast.fasta.gz", "y"), 200),
+        "200": evenly_spaced(small, 200),
+        "2000": small + evenly_spaced(more, rest),
+        "200 short": evenly_spaced([x for x in small + more if 25 <= len(x[1]) <= 80], 200),
+        "200 of yeast": evenly_spaced(read_records(folder / "yeast.fasta.gz", "y"), 200),
     }
 
 
