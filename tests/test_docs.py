@@ -41,6 +41,13 @@ def commands():
     }
 
 
+def joined(text):
+    """Return a page with each command on one line: in blocks, and in code within a sentence."""
+    blocks = re.split(r"(?ms)(^ *```.*?^ *```)", text.replace("\\\n", " "))
+    blocks[::2] = [re.sub(r"`[^`]+`", lambda x: " ".join(x[0].split()), x) for x in blocks[::2]]
+    return "".join(blocks)
+
+
 def options_of_script(path):
     """Return what a script below `bench/` may be given: options often lie beside it, too."""
     texts = (each.read_text() for each in (ROOT / path).parent.glob("*.py"))
@@ -78,7 +85,7 @@ def test_every_link_leads_somewhere(page):
 def test_every_option_exists(page):
     """Those behind a command or script are its own; those alone are of any that the page names."""
     known = commands()
-    text = page.read_text().replace("\\\n", " ")
+    text = joined(page.read_text())
     for name, arguments in re.findall(r"swdual (\w+)([^\n`|]*)", text):
         for option in options_in(arguments) if name in known else ():
             assert option in known[name] | {"--help"}, f"swdual {name} {option}"
